@@ -8,11 +8,11 @@ import numpy as np
 from agents import UCT
 from agents.arena import play_match, summarise
 from agents.mcts.tree_search import SearchOptions, TreeSearchAgent
-from agents.search.mcts import Variant
 from agents.search.playout import Uniform
 from agents.search.reward import WinLoss
 from agents.search.simulation import part
 from agents.search.tree import Tree
+from agents.search.variant import Variant
 from hexenv import connect4_v0
 
 

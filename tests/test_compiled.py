@@ -21,10 +21,11 @@ import pytest
 
 from agents import UCT
 from agents.mcts.tree_search import TreeSearchAgent
-from agents.search.mcts import Variant, compiled_search
+from agents.search.mcts import compiled_search
 from agents.search.reward import WinLoss
 from agents.search.selection import UCB1
 from agents.search.simulation import part
+from agents.search.variant import Variant
 from hexenv import compiled as compiled_module
 from hexenv import compiling, tictactoe_v0
 from hexenv.compiled import (

@@ -24,21 +24,14 @@ from agents.knowledge.hex.shortest import stones_needed
 from agents.mcts.gumbel import Gumbel
 from agents.mcts.puct import PUCT
 from agents.registry import make_agent
+from agents.search.children import add_children
 from agents.search.evaluated import EvaluatedSearch, new_trees, tree_of
 from agents.search.knowledge import all_covered, list_legal
-from agents.search.mcts import Variant, with_memory
 from agents.search.playout import Uniform
 from agents.search.proofs import SOLVERS
 from agents.search.reward import WinLoss
-from agents.search.tree import (
-    ROOT,
-    UNPROVEN,
-    add_node,
-    child_by_action,
-    children,
-    expand,
-    new_tree,
-)
+from agents.search.tree import ROOT, UNPROVEN, add_node, child_by_action, children, new_tree
+from agents.search.variant import Variant, with_memory
 from hexenv import hex_v0, tictactoe_v0
 from hexenv.games import base, hex
 
@@ -548,7 +541,7 @@ def test_a_lost_position_is_held_as_long_as_it_goes():
         parts, out = HexParts(True, True, 1).with_memory(game), np.zeros(25, np.int32)
         tree = new_tree(30)
         add_node(tree, -1, 1)
-        expand(game, state, tree, ROOT, parts, out, rng)
+        add_children(game, state, tree, ROOT, parts, out, rng)
         owners = parts.owners[:25].copy()
         if connect(parts.grid, owners, 1 - game.to_play(state), False, 1000, parts.links):
             parts.examine(game, state, tree, ROOT)

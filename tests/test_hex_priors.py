@@ -22,12 +22,14 @@ from agents.knowledge.hex.priors import (
     same_replies,
 )
 from agents.search.bias import ProgressiveBias
+from agents.search.children import add_children
 from agents.search.knowledge import NoKnowledge
-from agents.search.mcts import Variant, search, simulation_for, tree_for, with_memory
+from agents.search.mcts import search
 from agents.search.playout import Uniform
 from agents.search.reward import WinLoss
 from agents.search.selection import UCB1
-from agents.search.tree import ROOT, add_node, children, expand, new_tree
+from agents.search.tree import ROOT, add_node, children, new_tree
+from agents.search.variant import Variant, simulation_for, tree_for, with_memory
 from hexenv import hex_v0
 from hexenv.games import base, hex
 
@@ -48,7 +50,9 @@ def written(memory, game, state):
     """What priors with their memory write."""
     tree, rng = new_tree(game.num_actions() + 1), np.random.default_rng(0)
     add_node(tree, -1, 1)
-    expand(game, state, tree, ROOT, NoKnowledge(), np.zeros(game.num_actions(), np.int32), rng)
+    add_children(
+        game, state, tree, ROOT, NoKnowledge(), np.zeros(game.num_actions(), np.int32), rng
+    )
     out = np.zeros(len(tree.action))
     memory.write(game, state, tree, ROOT, out)
     assert (memory.steps == FAR).all()

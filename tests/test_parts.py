@@ -13,13 +13,13 @@ from environments import make
 
 from agents import TreeSearchAgent
 from agents.search.backups import MaxBackup, MixedBackup, PowerMeanBackup, ScoreBoundedBackup
-from agents.search.mcts import Variant, with_memory
 from agents.search.playout import Uniform, take
 from agents.search.proofs import SOLVERS
 from agents.search.reward import WinLoss
 from agents.search.selection import UCB1
 from agents.search.simulation import new_simulation, part
 from agents.search.tree import ROOT, UNPROVEN, child_by_action, children
+from agents.search.variant import Variant, with_memory
 from hexenv.compiled import compiled, interpreted_only
 from hexenv.games import base, connect4
 from hexenv.games.tictactoe import TicTacToe

@@ -17,29 +17,32 @@ from agents.mcts.tree_search import (
 )
 from agents.records.recorder import search_of
 from agents.registry import make_agent
+from agents.search.children import (
+    FEW_ACTIONS,
+    FIRST_CHILDREN,
+    GROWTH,
+    add_children,
+    grow,
+    is_partial,
+)
 from agents.search.environment import View
 from agents.search.evaluated import most_visited
 from agents.search.knowledge import NoKnowledge
 from agents.search.many import best_action
-from agents.search.mcts import Variant, compiled_search, search, simulation_for
+from agents.search.mcts import compiled_search, search
 from agents.search.playout import Uniform
 from agents.search.reward import WinLoss
 from agents.search.selection import SQRT_LOGS, UCB1, sqrt_log, wilson_interval
 from agents.search.tree import (
-    FEW_ACTIONS,
-    FIRST_CHILDREN,
-    GROWTH,
     MORE_TO_COME,
     ROOT,
     UNPROVEN,
     add_node,
     children,
-    expand,
-    grow,
-    is_partial,
     new_tree,
     record_visit,
 )
+from agents.search.variant import Variant, simulation_for
 from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
 from hexenv.compiled import CompiledFunction
 from hexenv.games import base, gomoku, hex
@@ -263,7 +266,9 @@ def test_the_order_of_first_visits_is_uniform():
     for _ in range(2_000):
         tree = new_tree(10)
         add_node(tree, -1, 1)
-        expand(game, base.new_state(game), tree, ROOT, NoKnowledge(), np.empty(4, np.int32), rng)
+        add_children(
+            game, base.new_state(game), tree, ROOT, NoKnowledge(), np.empty(4, np.int32), rng
+        )
         firsts[tree.action[1]] += 1
     assert firsts.sum() == 2_000
     assert abs(firsts - 500).max() < 80
@@ -328,7 +333,7 @@ def test_children_that_come_late_are_drawn_evenly():
     for _ in range(2_400):
         tree = new_tree(30)
         add_node(tree, -1, 1)
-        expand(game, state, tree, ROOT, NoKnowledge(), buffer, rng, True)
+        add_children(game, state, tree, ROOT, NoKnowledge(), buffer, rng, True)
         first = tree.action[children(tree, ROOT)].tolist()
         assert grow(game, state, tree, ROOT, NoKnowledge(), buffer, rng, GROWTH * len(first))
         actions = tree.action[children(tree, ROOT)].tolist()

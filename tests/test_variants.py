@@ -24,13 +24,14 @@ from agents.mcts.quality import Discounted, RelativeBonus
 from agents.mcts.rave import HAND, MSE, TEXT, Rave
 from agents.mcts.ucb1_tuned import UCB1Tuned
 from agents.registry import agent_classes, make_agent
-from agents.search.mcts import Variant, search, simulation_for, with_memory
+from agents.search.mcts import search
 from agents.search.playout import Decisive, Uniform
 from agents.search.proofs import SOLVERS
 from agents.search.reward import WinLoss
 from agents.search.selection import UCB1
 from agents.search.simulation import new_simulation
 from agents.search.tree import ROOT, UNPROVEN, new_tree
+from agents.search.variant import Variant, simulation_for, with_memory
 from hexenv.games import base, hex, notation, tictactoe
 from hexenv.games.base import legal_actions as legal
 

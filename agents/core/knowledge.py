@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from agents.search.environment import View
     from agents.search.evaluator import Evaluator
     from agents.search.knowledge import Knowledge
-    from agents.search.mcts import Variant
+    from agents.search.variant import Variant
 
 
 class WinFinder(Protocol):

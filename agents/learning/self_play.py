@@ -31,12 +31,12 @@ from agents.mcts.puct import PUCT, draw_actions
 from agents.mcts.tree_search import go_down
 from agents.registry import make_agent
 from agents.search.evaluated import EvaluatedSearch, new_cache, new_trees, tree_of
-from agents.search.mcts import Variant, with_memory
 from agents.search.playout import Uniform
 from agents.search.proofs import HardSolver
 from agents.search.reward import WinLoss
 from agents.search.rollouts import RolloutEvaluator
 from agents.search.tree import ROOT
+from agents.search.variant import Variant, with_memory
 from hexenv.compiled import CompiledFunction, announced, is_compiled, kernel
 from hexenv.games import base
 from hexenv.games.base import Game

@@ -14,10 +14,10 @@ from agents.policies.policy import as_evaluator
 from agents.search.environment import View
 from agents.search.evaluated import EvaluatedSearch, new_cache, side_by_side
 from agents.search.evaluator import Evaluator, EvaluatorSource
-from agents.search.mcts import Variant
 from agents.search.playout import Uniform
 from agents.search.reward import WinLoss
 from agents.search.tree import ROOT, Tree, children
+from agents.search.variant import Variant
 from hexenv.compiled import announced
 
 if TYPE_CHECKING:

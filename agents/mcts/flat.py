@@ -6,10 +6,10 @@ import numpy as np
 
 from agents.mcts.playouts import make_playout
 from agents.mcts.tree_search import SearchOptions, TreeSearchAgent
-from agents.search.mcts import Variant
 from agents.search.reward import WinLoss
 from agents.search.simulation import part
 from agents.search.tree import Tree
+from agents.search.variant import Variant
 
 
 @part

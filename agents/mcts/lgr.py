@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 from agents.core.options import number_within, whole_number_within
 from agents.mcts.playouts import make_playout
 from agents.mcts.tree_search import SearchOptions, TreeSearchAgent
-from agents.search.mcts import Variant
 from agents.search.playout import Uniform, action_on, memory_behind
 from agents.search.reward import WinLoss
 from agents.search.selection import UCB1
 from agents.search.simulation import Simulation, all_moves, part
 from agents.search.tree import Tree
+from agents.search.variant import Variant
 from hexenv.games.base import NO_ACTION, Actions, Game, State
 
 NO_REPLIES = np.full((2, 1), -1, np.int32)

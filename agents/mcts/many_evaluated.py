@@ -10,8 +10,8 @@ from agents.mcts.evaluated_search import EvaluatedSearchAgent
 from agents.mcts.many_games import ManyGames, Which
 from agents.search.evaluated import EvaluatedSearch, new_cache, new_trees, tree_of
 from agents.search.many import Lines, compiled_make_many_ready
-from agents.search.mcts import with_memory
 from agents.search.tree import Tree, copy_nodes, number_arrays
+from agents.search.variant import with_memory
 from hexenv.compiled import announced
 from hexenv.compiled_packing import packed
 from hexenv.games.base import new_states

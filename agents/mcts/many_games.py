@@ -19,8 +19,8 @@ from agents.search.many import (
     compiled_act_in_many,
     compiled_read_roots,
 )
-from agents.search.mcts import simulation_for, with_memory
 from agents.search.tree import Tree, number_arrays
+from agents.search.variant import simulation_for, with_memory
 from hexenv.compiled import CompiledFunction, announced, is_compiled
 from hexenv.compiled_packing import packed, stream_rows
 from hexenv.cpus import Threads, usable_cpus

@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 
 from agents.core.options import number_within
 from agents.mcts.tree_search import SearchOptions, TreeSearchAgent
-from agents.search.mcts import Variant
 from agents.search.playout import take
 from agents.search.reward import WinLoss
 from agents.search.selection import UCB1
 from agents.search.simulation import Simulation, all_moves, part
 from agents.search.tree import Tree
+from agents.search.variant import Variant
 from hexenv.compiled import kernel
 from hexenv.games.base import Actions, Game, State
 

@@ -7,9 +7,9 @@ none follows, ``"fast"`` is asked.
 
 from typing import Any, Final
 
-from agents.search.mcts import Variant
 from agents.search.playout import Playout
 from agents.search.reward import WinLoss
+from agents.search.variant import Variant
 from hexenv.importing import attribute_at
 from hexenv.messages import suggestion
 

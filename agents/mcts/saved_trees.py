@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from agents.core.files import replacing
 from agents.core.reading import load_arrays, parse_json
-from agents.search.mcts import Variant, tree_for
+from agents.search.children import is_partial
 from agents.search.reward import MeanBackup
 from agents.search.tree import (
     MORE_TO_COME,
@@ -18,10 +18,10 @@ from agents.search.tree import (
     UNPROVEN,
     Tree,
     arrays_of,
-    is_partial,
     node_arrays,
     nodes_below,
 )
+from agents.search.variant import Variant, tree_for
 from hexenv.compiled import CompiledFunction, kernel
 from hexenv.games import base, notation
 

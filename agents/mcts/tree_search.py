@@ -26,6 +26,7 @@ from agents.core.agent import (
 from agents.core.budget import shares, spend
 from agents.core.knowledge import GameKnowledge, WinFinder, knowledge_of
 from agents.core.options import check_budget, expect_one_of, number_within, whole_number_within
+from agents.search.children import most_new_nodes
 from agents.search.environment import (
     View,
     check_in_play,
@@ -35,7 +36,7 @@ from agents.search.environment import (
     turn_based,
 )
 from agents.search.knowledge import NoKnowledge
-from agents.search.mcts import Variant, compiled_search, simulation_for, tree_for, with_memory
+from agents.search.mcts import compiled_search
 from agents.search.proofs import MOST_PLIES, SOLVERS
 from agents.search.reward import MeanBackup
 from agents.search.selection import wilson_interval
@@ -49,8 +50,8 @@ from agents.search.tree import (
     copy_nodes,
     first_nodes,
     keep_subtree,
-    most_new_nodes,
 )
+from agents.search.variant import Variant, simulation_for, tree_for, with_memory
 from hexenv.compiled import (
     CompiledFunction,
     announced,
@@ -101,7 +102,7 @@ class TreeSearchAgent(AgentBase):
     playout is the generic one.
 
     Examples:
-        >>> from agents.search.mcts import Variant
+        >>> from agents.search.variant import Variant
         >>> from agents.search.playout import Uniform
         >>> from agents.search.reward import WinLoss
         >>> from agents.search.selection import UCB1

@@ -12,8 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.search.children import is_partial
 from agents.search.simulation import Simulation, part
-from agents.search.tree import ROOT, Tree, is_partial
+from agents.search.tree import ROOT, Tree
 from hexenv.compiled import inlined_kernel, kernel
 from hexenv.games.base import Game, State
 

@@ -14,20 +14,13 @@ from typing import Any, Final, NamedTuple, NoReturn, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.search.mcts import (
-    PARTS_WITH_MEMORY,
-    Variant,
-    compiled_search,
-    search,
-    simulation_for,
-    tree_for,
-    with_memory,
-)
+from agents.search.mcts import compiled_search, search
 from agents.search.playout import Playout, Uniform
 from agents.search.reward import Backup, Reward, WinLoss
 from agents.search.selection import UCB1, Selection
 from agents.search.simulation import Simulation
 from agents.search.tree import Tree, extra_arrays
+from agents.search.variant import PARTS_WITH_MEMORY, Variant, simulation_for, tree_for, with_memory
 from hexenv.compiled import COMPILE_ERRORS, classes_of, is_compiled, uses_machine_code
 from hexenv.compiled_callees import is_ours
 from hexenv.games import base

@@ -4,17 +4,12 @@ from typing import Final
 
 import numpy as np
 
-from agents.search.mcts import (
-    Variant,
-    count_simulation,
-    descend,
-    initialise_children,
-    is_settled,
-    prove_root,
-    simulate_leaf,
-)
+from agents.search.children import expand
+from agents.search.mcts import count_simulation, descend, is_settled, simulate_leaf
+from agents.search.proofs import is_proven, prove_root
 from agents.search.simulation import Simulation
-from agents.search.tree import ROOT, UNPROVEN, Tree, add_node, expand
+from agents.search.tree import ROOT, Tree, add_node
+from agents.search.variant import Variant
 from hexenv.compiled import CompiledFunction, kernel
 from hexenv.games.base import Game, State
 
@@ -39,7 +34,7 @@ def search_eagerly(
     prove_root(tree, variant)
     done = 0
     while done < simulations:
-        if variant.solver.proves() and tree.proof[ROOT] != UNPROVEN:
+        if is_proven(tree, ROOT, variant):
             return done
         game.copy(root, state)
         leaf = descend(game, state, tree, variant, simulation, rng, False)
@@ -48,8 +43,7 @@ def search_eagerly(
         if not is_bare_root and is_settled(game, state, tree, leaf, variant, simulation):
             count_simulation(tree, variant, simulation, True)
             done += 1
-        elif expand(game, state, tree, leaf, variant.knowledge, simulation.actions, rng):
-            initialise_children(game, state, tree, leaf, variant)
+        elif expand(game, state, tree, leaf, variant, simulation, rng):
             first = tree.first_child[leaf]
             for child in range(first, first + tree.child_count[leaf]):
                 replay_path(game, root, state, tree, simulation, depth, child)

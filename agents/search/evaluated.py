@@ -16,20 +16,14 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.search.children import expand
 from agents.search.evaluator import Evaluator, evaluations
-from agents.search.knowledge import looks_at_nodes
-from agents.search.mcts import (
-    Variant,
-    back_up,
-    descend,
-    initialise_children,
-    is_settled,
-    look_into,
-    prove_root,
-)
-from agents.search.proofs import proof_by_children, proof_rank
+from agents.search.knowledge import look_into, looks_at_nodes
+from agents.search.mcts import back_up, descend, is_settled
+from agents.search.proofs import is_proven, proof_by_children, proof_rank, prove_root
 from agents.search.simulation import Simulation
-from agents.search.tree import ROOT, UNPROVEN, Tree, add_node, expand, new_tree
+from agents.search.tree import ROOT, UNPROVEN, Tree, add_node, new_tree
+from agents.search.variant import Variant
 from hexenv.compiled import CompiledFunction, compiled, inlined_kernel, kernel
 from hexenv.compiled_packing import stream_rows, unpacked
 
@@ -306,14 +300,12 @@ def expand_evaluated(
 ) -> None:
     """Expand an evaluated leaf, and back its value up; the root's is no simulation."""
     evaluation = variant.selection.evaluation
-    if tree.child_count[leaf] == 0 and expand(
-        game, state, tree, leaf, variant.knowledge, simulation.actions, rng
-    ):
-        initialise_children(game, state, tree, leaf, variant)
+    if tree.child_count[leaf] == 0:
+        expand(game, state, tree, leaf, variant, simulation, rng)
     if simulation.depth[0] > 0:
         value = evaluation[evaluation.size - 1]
         simulation.result[0] = value if game.to_play(state) == 0 else -value
-        back_up(tree, variant, simulation)
+        back_up(tree, variant, simulation, False)
 
 
 @inlined_kernel
@@ -355,7 +347,7 @@ def descend_trees(
         prepare_root(tree, variant)
         begun = 0
         while begun < width and (pending.remaining[number] > 0 or tree.child_count[ROOT] == 0):
-            if variant.solver.proves() and tree.proof[ROOT] != UNPROVEN:
+            if is_proven(tree, ROOT, variant):
                 break
             state = states[count]
             simulation = simulation_of(pending, count)
@@ -478,7 +470,7 @@ class EvaluatedSearch:
         game: The game, or the adapter of a foreign environment.
         trees: T trees, side by side, each with room for a root and all its children.
         states: ``(T * width,)`` to work in: an array of records, or a list.
-        variant: The composition, with memory for the game (`agents.search.mcts.with_memory`).
+        variant: The composition, with memory for the game (`agents.search.variant.with_memory`).
         evaluator: Evaluates the leaves.
         streams: The stream of the search, or one for each tree.
         width: How many leaves of one tree are evaluated together.

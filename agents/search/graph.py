@@ -16,11 +16,13 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.search.mcts import Variant, select_child
-from agents.search.proofs import prove
+from agents.search.children import expand, select_child
+from agents.search.mcts import play
+from agents.search.proofs import is_proven, prove
 from agents.search.reward import MeanBackup
 from agents.search.simulation import Simulation
-from agents.search.tree import ROOT, UNPROVEN, Tree, add_node, expand, record_visit
+from agents.search.tree import ROOT, UNPROVEN, Tree, add_node, record_visit
+from agents.search.variant import Variant
 from hexenv.compiled import CompiledFunction, compiled, kernel
 from hexenv.games.base import score_of
 
@@ -167,27 +169,19 @@ def descend(
     position = ROOT
     depth = 0
     while depth < min(simulation.path.size, variant.max_depth):
-        if variant.solver.proves() and tree.proof[position] != UNPROVEN:
+        if is_proven(tree, position, variant):
             break
         if tree.child_count[position] == 0:
             is_new = tree.visits[position] == 0
-            if is_new or not expand(
-                game, state, tree, position, variant.knowledge, simulation.actions, rng
-            ):
+            if is_new or not expand(game, state, tree, position, variant, simulation, rng):
                 break
             first = tree.first_child[position]
             for edge in range(first, first + tree.child_count[position]):
                 graph.target[edge] = NOWHERE
-            variant.selection.initialise(game, state, tree, position)
         read_targets(tree, graph, position)
         edge = select_child(tree, position, variant, rng)
-        action = int(tree.action[edge])
-        simulation.path[depth] = edge
-        simulation.players[depth] = game.to_play(state)
-        if simulation.recorded:
-            simulation.cells[depth] = game.cell_of(state, action)
+        play(game, state, tree, edge, simulation, depth)
         depth += 1
-        game.step(state, action)
         if graph.target[edge] == NOWHERE:
             graph.target[edge] = position_of(game, state, tree, graph)
         if graph.target[edge] == NOWHERE:
@@ -217,7 +211,7 @@ def finish(
         if variant.solver.proves() and leaf != NOWHERE:
             tree.proof[leaf] = game.outcome(state, 0)
             tree.plies_left[leaf] = 0
-    elif variant.solver.proves() and leaf != NOWHERE and tree.proof[leaf] != UNPROVEN:
+    elif leaf != NOWHERE and is_proven(tree, leaf, variant):
         simulation.result[0] = tree.proof[leaf]
     else:
         simulation.result[0] = variant.playout.simulate(
@@ -265,7 +259,7 @@ def search_graph(
         position_of(game, root, tree, graph)
         tree.visits[ROOT] = 1
     for done in range(simulations):
-        if variant.solver.proves() and tree.proof[ROOT] != UNPROVEN:
+        if is_proven(tree, ROOT, variant):
             return done
         game.copy(root, state)
         leaf = descend(game, state, tree, graph, variant, simulation, rng)

@@ -5,7 +5,13 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hexenv.compiled import compiled, kernel, optional_method
+from agents.search.children import expand, has_all_children
+from agents.search.proofs import back_up_proof, proof_by_children, prove
+from agents.search.selection import count_visits
+from agents.search.simulation import Simulation
+from agents.search.tree import ROOT, UNPROVEN, Tree
+from hexenv.compiled import compiled, inlined_kernel, kernel, optional_method
+from hexenv.games.base import Game, State
 
 
 class Knowledge(Protocol):
@@ -96,3 +102,50 @@ class NoKnowledge(NamedTuple):
 
     def with_memory(self, game: Any) -> "NoKnowledge":
         return self
+
+
+# ---- in the search -------------------------------------------------------------------------------
+
+
+@kernel
+def look_into(
+    game: Game,
+    state: State,
+    tree: Tree,
+    node: int,
+    variant: Any,
+    simulation: Simulation,
+    rng: np.random.Generator,
+) -> None:
+    """Let the knowledge prove children of a node, the end of the path, and all that follows."""
+    if tree.child_count[node] == 0:
+        if not expand(game, state, tree, node, variant, simulation, rng):
+            return
+    elif not has_all_children(game, state, tree, node, variant, simulation, rng):
+        return
+    examine(variant.knowledge, game, state, tree, node)
+    outcome = proof_by_children(tree, variant, node)
+    if node == ROOT or outcome == UNPROVEN:
+        return
+    depth = int(simulation.depth[0])
+    chooser, mover = int(simulation.players[depth - 1]), game.to_play(state)
+    prove(tree, node, outcome, mover == chooser)
+    back_up_proof(tree, variant, simulation)
+
+
+@inlined_kernel
+def look_if_due(
+    game: Game,
+    state: State,
+    tree: Tree,
+    node: int,
+    variant: Any,
+    simulation: Simulation,
+    rng: np.random.Generator,
+    expands: bool,
+) -> None:
+    """`look_into` a node, the end of the path, if the knowledge looks at it now; see `descend`."""
+    visits = count_visits(variant.selection, tree, node)
+    is_ready = expands or tree.child_count[node] > 0  # before its evaluation it gets no children
+    if is_ready and is_due(variant.knowledge, visits) and tree.proof[node] == UNPROVEN:
+        look_into(game, state, tree, node, variant, simulation, rng)

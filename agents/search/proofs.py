@@ -3,14 +3,11 @@
 Each way to use them is a class, not a number: a search without proofs is compiled without them.
 """
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from agents.search.simulation import Simulation
 from agents.search.tree import ROOT, UNPROVEN, Tree
 from hexenv.compiled import compiled, inlined_kernel, kernel
-
-if TYPE_CHECKING:
-    from agents.search.mcts import Variant
 
 
 class ProofRule(Protocol):
@@ -112,8 +109,14 @@ SOLVERS: Final[dict[str, ProofRule]] = {
 """The solvers by name."""
 
 
+@inlined_kernel
+def is_proven(tree: Tree, node: int, variant: Any) -> bool:
+    """Whether the outcome of a node is proven, and used."""
+    return variant.solver.proves() and tree.proof[node] != UNPROVEN
+
+
 @kernel
-def back_up_proof(tree: Tree, variant: "Variant", simulation: Simulation) -> None:
+def back_up_proof(tree: Tree, variant: Any, simulation: Simulation) -> None:
     """Prove the nodes on the path that follow from the proof of the last one."""
     for ply in range(simulation.depth[0] - 1, -1, -1):
         node = ROOT if ply == 0 else simulation.path[ply - 1]
@@ -126,7 +129,7 @@ def back_up_proof(tree: Tree, variant: "Variant", simulation: Simulation) -> Non
 
 
 @kernel
-def proof_by_children(tree: Tree, variant: "Variant", node: int) -> int:
+def proof_by_children(tree: Tree, variant: Any, node: int) -> int:
     """The outcome of a node for the player to move there, or `UNPROVEN`.
 
     One winning child is enough. Otherwise the best child counts, if all are proven and no other
@@ -137,7 +140,7 @@ def proof_by_children(tree: Tree, variant: "Variant", node: int) -> int:
 
 
 @inlined_kernel
-def best_proof(tree: Tree, variant: "Variant", node: int, first: int, count: int) -> int:
+def best_proof(tree: Tree, variant: Any, node: int, first: int, count: int) -> int:
     """`proof_by_children` of a node with so many children from `first` on."""
     covered = variant.knowledge.covers(variant.selection, tree, node)
     best = -1 if covered and count > 0 else UNPROVEN
@@ -154,6 +157,15 @@ def prove(tree: Tree, node: int, outcome: int, is_chooser: bool) -> None:
     """Note the outcome of a node for the player to move there, who may be who chose it."""
     tree.plies_left[node] = plies_by_children(tree, node, outcome)
     tree.proof[node] = outcome if is_chooser else -outcome
+
+
+@inlined_kernel
+def prove_root(tree: Tree, variant: Any) -> None:
+    """Prove the root, if its children decide it: it may have been a child before."""
+    if variant.solver.proves() and tree.proof[ROOT] == UNPROVEN:
+        outcome = proof_by_children(tree, variant, ROOT)
+        if outcome != UNPROVEN:
+            prove(tree, ROOT, outcome, False)
 
 
 @kernel

@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from agents.search.clones import clone, silent_clone
 from agents.search.environment import View, is_over
 from agents.search.foreign import NO_ACTIONS, ForeignGame, ForeignState, without_guards
-from agents.search.mcts import Variant
 from agents.search.one_agent import OneAgentEnv
 from agents.search.requirements import check_planning
 from agents.search.reward import MeanBackup
 from agents.search.simulation import Simulation, no_initialise, no_memory, no_pruning
 from agents.search.tree import Tree
+from agents.search.variant import Variant
 
 LONGEST: Final = 1_000
 """Plies from the root at which a simulation ends, as if the game were over."""

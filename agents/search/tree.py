@@ -2,10 +2,6 @@
 
 A node stands for the edge that leads to it, and its statistics are kept from the view of the player
 who chooses that edge. The children of a node are neighbours in the arrays, in random order.
-
-Where all children are visited before any is scored, those without a visit need no nodes: a node
-with many actions gets a few children, and when all of them have been visited, more. Then the
-children move to a larger block of nodes behind all others.
 """
 
 import math
@@ -15,9 +11,7 @@ from typing import Any, Final, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.search.knowledge import Knowledge
-from hexenv.compiled import compiled, copy_entry, inlined_kernel, kernel
-from hexenv.games.base import Game, State
+from hexenv.compiled import compiled, copy_entry, inlined_kernel
 
 ROOT: Final = 0
 NODE_NUMBERS: Final = ("first_child", "parents")
@@ -26,12 +20,6 @@ UNPROVEN: Final = 2
 """The proof of a node whose outcome is not known."""
 MORE_TO_COME: Final = -1
 """See `Tree.first_child`."""
-FEW_ACTIONS: Final = 16
-"""A node with so many actions, or fewer, gets all its children at once."""
-FIRST_CHILDREN: Final = 4
-"""How many children another gets first."""
-GROWTH: Final = 4
-"""How many times as many it has after it has got more."""
 
 
 @compiled
@@ -99,107 +87,6 @@ def add_node(tree: Tree, action: int, visits: int) -> None:
 
 
 @inlined_kernel
-def expand(
-    game: Game,
-    state: State,
-    tree: Tree,
-    node: int,
-    knowledge: Knowledge,
-    buffer: NDArray[np.int32],
-    rng: np.random.Generator,
-    grows: bool = False,
-) -> bool:
-    """Give a node its children, one for each action that `knowledge` lists, in random order.
-
-    Where it `grows`, a node with many actions gets some of them, and others later, see `grow`.
-
-    Returns:
-        Whether the node has children now: not where the game is over or the tree is full.
-    """
-    count = knowledge.list_actions(game, state, rng, buffer)
-    size = FIRST_CHILDREN if grows and count > FEW_ACTIONS else count
-    if count == 0 or tree.node_count[0] + size > tree.action.size:
-        return False
-    tree.first_child[node] = tree.node_count[0]
-    tree.child_count[node] = size
-    draw_children(tree, buffer, 0, size, count, rng)
-    return True
-
-
-@inlined_kernel
-def draw_children(
-    tree: Tree,
-    buffer: NDArray[np.int32],
-    start: int,
-    stop: int,
-    count: int,
-    rng: np.random.Generator,
-) -> None:
-    """Add nodes for random ones of the actions in the buffer: from `start` up to `stop`."""
-    for i in range(start, stop):
-        pick = i + int(rng.random() * (count - i))
-        action = buffer[pick]
-        buffer[pick] = buffer[i]
-        add_node(tree, action, 0)
-    if stop < count:
-        tree.first_child[tree.node_count[0] - 1] = MORE_TO_COME
-
-
-@inlined_kernel
-def is_partial(tree: Tree, node: int) -> bool:
-    """Whether a node that has children has more actions than children."""
-    count = tree.child_count[node]
-    return count > 0 and tree.first_child[tree.first_child[node] + count - 1] == MORE_TO_COME
-
-
-@kernel
-def grow(
-    game: Game,
-    state: State,
-    tree: Tree,
-    node: int,
-    knowledge: Knowledge,
-    buffer: NDArray[np.int32],
-    rng: np.random.Generator,
-    size: int,
-) -> bool:
-    """Move a node's children to where there is room for `size`, and add others, up to so many.
-
-    Returns:
-        Whether there was room.
-    """
-    count = knowledge.list_actions(game, state, rng, buffer)
-    first, old = tree.first_child[node], tree.child_count[node]
-    known = 0  # so many actions have children; they come to the front
-    for child in range(first, first + old):
-        for i in range(known, count):
-            if buffer[i] == tree.action[child]:
-                buffer[i] = buffer[known]
-                buffer[known] = tree.action[child]
-                known += 1
-                break
-    more = min(size - old, count - known)
-    place = tree.node_count[0]
-    if place + old + more > tree.action.size:
-        return False
-    for child in range(first, first + old):
-        move_node(tree, child)
-    draw_children(tree, buffer, known, known + more, count, rng)
-    tree.first_child[node] = place
-    tree.child_count[node] = old + more
-    return True
-
-
-@inlined_kernel
-def move_node(tree: Tree, node: int) -> None:
-    """Add a copy of a node after the last one, in its place."""
-    into = tree.node_count[0]
-    copy_node(tree, node, into)
-    tree.first_child[into] = max(tree.first_child[node], 0)
-    tree.node_count[0] = into + 1
-
-
-@inlined_kernel
 def copy_node(tree: Tree, node: int, into: int) -> None:
     """Copy all that is kept of a node over another one."""
     tree.first_child[into] = tree.first_child[node]
@@ -224,16 +111,6 @@ def record_visit(tree: Tree, node: int, reward: float) -> None:
 
 
 # ---- plain Python --------------------------------------------------------------------------------
-
-
-def most_new_nodes(simulations: int, num_actions: int, kept: int) -> int:
-    """A bound on the nodes that simulations add to a tree which grows and has `kept` nodes.
-
-    A node with n children has had n visits before it gets up to `GROWTH` * n of them, so each visit
-    accounts for a few new nodes; a node that was kept may have had its visits earlier.
-    """
-    amortised = num_actions + FEW_ACTIONS * simulations + GROWTH * kept
-    return 1 + min((simulations + 1) * num_actions, amortised + num_actions)
 
 
 def children(tree: Tree, node: int) -> slice:

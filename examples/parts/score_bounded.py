@@ -3,11 +3,11 @@
 from coins import Coins
 
 from agents.search.backups import ScoreBoundedBackup
-from agents.search.mcts import Variant
 from agents.search.playout import Uniform
 from agents.search.reward import WinLoss
 from agents.search.selection import UCB1
 from agents.search.tree import ROOT, children
+from agents.search.variant import Variant
 from hexenv.testing import grow_tree
 
 BOUNDED = Variant(UCB1(c=0.3), Uniform(), WinLoss(), backup=ScoreBoundedBackup())

@@ -27,11 +27,12 @@ from rich.table import Table
 
 from agents import UCT
 from agents.cli.shared import new_table
-from agents.search.mcts import Variant, compiled_search, simulation_for
+from agents.search.mcts import compiled_search
 from agents.search.playout import Uniform
 from agents.search.reward import WinLoss
 from agents.search.selection import UCB1
 from agents.search.tree import new_tree
+from agents.search.variant import Variant, simulation_for
 from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
 from hexenv.games import base
 

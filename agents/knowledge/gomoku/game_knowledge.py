@@ -16,7 +16,7 @@ from agents.knowledge.gomoku.view import PlainEvaluator, pattern_view
 from agents.search.environment import View
 from agents.search.evaluator import Evaluator
 from agents.search.knowledge import Knowledge, NoKnowledge
-from agents.search.mcts import Variant
+from agents.search.variant import Variant
 from agents.solvers.exhaustive import LineTactics
 from hexenv.games.gomoku import Gomoku
 from hexenv.games.gomoku.openings import is_opening

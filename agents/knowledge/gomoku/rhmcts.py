@@ -25,11 +25,11 @@ from agents.knowledge.gomoku.rhmcts_faithful import FaithfulCandidates
 from agents.knowledge.gomoku.threat_search import new_scratch
 from agents.mcts.tree_search import SearchOptions, TreeSearchAgent
 from agents.search.eager import compiled_search_eagerly
-from agents.search.mcts import Variant
 from agents.search.reward import WinLoss
 from agents.search.selection import scored_first, sqrt_log
 from agents.search.simulation import Simulation, part
 from agents.search.tree import Tree
+from agents.search.variant import Variant
 from hexenv.compiled import CompiledFunction, kernel
 from hexenv.games.base import Actions, State
 

@@ -10,7 +10,7 @@ from agents.knowledge.hex import openings
 from agents.knowledge.hex.known import parts_in, with_knowledge
 from agents.knowledge.hex.solver import HexSolver
 from agents.search.environment import View
-from agents.search.mcts import Variant
+from agents.search.variant import Variant
 from hexenv.games.hex import Hex
 
 MOST_SOLVED_CELLS: Final = 49

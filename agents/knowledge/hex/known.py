@@ -52,8 +52,8 @@ from agents.knowledge.hex.surroundings import follow, numbers_of
 from agents.search.bias import ProgressiveBias
 from agents.search.evaluated import is_evaluated
 from agents.search.knowledge import all_covered
-from agents.search.mcts import Variant
 from agents.search.tree import ROOT, Tree
+from agents.search.variant import Variant
 from hexenv.compiled import compiled, kernel
 from hexenv.games.base import EMPTY, Actions, State
 from hexenv.games.hex import Hex
