@@ -7,7 +7,8 @@ import numpy as np
 
 from agents import UCT
 from agents.arena import play_match, summarise
-from agents.mcts.tree_search import SearchOptions, TreeSearchAgent
+from agents.mcts.settings import SearchOptions
+from agents.mcts.tree_search import TreeSearchAgent
 from agents.search.playout import Uniform
 from agents.search.reward import WinLoss
 from agents.search.simulation import part

@@ -16,6 +16,7 @@ and the environment variable `NUMBA_DISABLE_JIT=1` for all of it. Without numba 
 # pyright: reportMissingParameterType=false, reportUntypedFunctionDecorator=false
 # pyright: reportPrivateImportUsage=false, reportAttributeAccessIssue=false, reportCallIssue=false
 
+import ctypes
 import functools
 import inspect
 import operator
@@ -415,6 +416,11 @@ def _next_double(_context: Any, address: Any) -> Any:
     return types.float64(address), generate
 
 
+_pointer_of: Final[Any] = ctypes.pythonapi.PyCapsule_GetPointer
+_pointer_of.argtypes = (ctypes.py_object, ctypes.c_char_p)
+_pointer_of.restype = ctypes.c_size_t
+
+
 @compiled
 class RandomStream(NamedTuple):
     """A numpy generator in machine code: a number in place of a counted reference."""
@@ -428,7 +434,7 @@ class RandomStream(NamedTuple):
 
 def random_stream(generator: np.random.Generator) -> RandomStream:
     """A generator as compiled code draws from it."""
-    return RandomStream(generator.bit_generator.ctypes.bit_generator.value)
+    return RandomStream(_pointer_of(generator.bit_generator.capsule, b"BitGenerator"))
 
 
 def _without_generator(argument: Any) -> Any:

@@ -161,7 +161,8 @@ def full_signature(function: Callable[..., Any]) -> inspect.Signature:
 
     ``**options: Unpack[SomeTypedDict]`` stands for parameters: those of the base class where a
     class has it, those of the class that is returned where a function does. The class attribute
-    `other_defaults` has the defaults that differ.
+    `settings_class` is a class whose parameters they are besides, and `other_defaults` has the
+    defaults that differ.
     """
     is_class = inspect.isclass(function)
     if is_class and inspect.isfunction(function.__init__):
@@ -175,12 +176,15 @@ def full_signature(function: Callable[..., Any]) -> inspect.Signature:
     of = function.__mro__[1] if inspect.isclass(function) else returned
     if options is not None and inspect.isclass(of):
         defaults: Mapping[str, Any] = getattr(function, "other_defaults", {})
-        known = full_signature(of).parameters
+        known: dict[str, inspect.Parameter] = {}
+        for each in (getattr(function, "settings_class", None), of):
+            if not is_class or inspect.isfunction(getattr(each, "__init__", None)):
+                known |= {} if each is None else full_signature(each).parameters
         found.pop()
         for name in options.__annotations__:
-            each = known.get(name, inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY))
-            default = defaults.get(name, each.default)
-            found.append(each.replace(kind=inspect.Parameter.KEYWORD_ONLY, default=default))
+            one = known.get(name, inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY))
+            default = defaults.get(name, one.default)
+            found.append(one.replace(kind=inspect.Parameter.KEYWORD_ONLY, default=default))
     return signature.replace(parameters=found, return_annotation=returned)
 
 

@@ -16,7 +16,7 @@ def nodes(tree):
 
 
 def tree_of(agent, worker=0):
-    return agent._workers[worker].tree
+    return agent.planner.workers[worker].tree
 
 
 def below(tree, node):

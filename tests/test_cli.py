@@ -20,6 +20,7 @@ from environments import hearing_interrupts
 
 import hexenv
 from agents.cli import INTERRUPTED, main
+from agents.mcts.settings import Settings
 from agents.mcts.tree_search import TreeSearchAgent
 from agents.policies.policy import PolicyAgent
 from agents.records import load_record
@@ -514,7 +515,7 @@ def test_the_defaults_of_base_classes_are_what_an_agent_has(name, monkeypatch):
 
         return record
 
-    for base in agent_class.__mro__[1:-1]:
+    for base in [*agent_class.__mro__[1:-1], Settings]:
         if "__init__" in vars(base):
             monkeypatch.setattr(base, "__init__", recording(base))
     agent_class(**NEEDS.get(name, {}))

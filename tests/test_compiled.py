@@ -911,7 +911,7 @@ def test_an_agent_that_was_used_before_is_interpreted_and_compiled_again(begins)
     for is_plain in (begins, not begins, begins):
         with interpreted() if is_plain else nullcontext():
             agent.act(env)
-        assert (agent._workers[0].kept.run is compiled_search.function) == is_plain
+        assert (agent.planner.workers[0].kept.run is compiled_search.function) == is_plain
 
 
 @part

@@ -35,7 +35,7 @@ from agents import (
 )
 from agents.arena import play_game, play_match
 from agents.arena.match import prepare
-from agents.mcts.tree_search import SearchOptions
+from agents.mcts.settings import SearchOptions
 from agents.registry import make_agent, make_environment
 from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
 from hexenv.envs.aec import ViewOptions

@@ -746,7 +746,7 @@ def three_moves(env, agent):
     rng = np.random.default_rng(1)
     for _ in range(3):
         action = agent.act(env)
-        yield action, nodes_in_use(agent._workers[0].tree)
+        yield action, nodes_in_use(agent.planner.workers[0].tree)
         for played in (action, None):
             env.step(random_action(env, rng) if played is None else played)
             if any(env.terminations.values()):
@@ -892,9 +892,9 @@ def test_epsilon_decays_from_move_to_move_of_a_game():
     found = []
     for moves in ("", "12", "1236"):
         agent.act(started(moves))
-        found.append(agent._evaluator_of(agent._workers[0]).epsilon)
+        found.append(agent.planner.workers[0].evaluator_of(agent).epsilon)
     agent.reset()
-    found.append(agent._evaluator_of(agent._workers[0]).epsilon)
+    found.append(agent.planner.workers[0].evaluator_of(agent).epsilon)
     assert found == [0.2, 0.1, 0.05, 0.4]
 
 
@@ -939,7 +939,7 @@ def test_they_are_known_by_name_with_the_options_of_searches(name):
 
 def visits_below(agent, *actions):
     """The visits of the children of the node that some actions lead to."""
-    tree, node = agent._workers[0].tree, ROOT
+    tree, node = agent.planner.workers[0].tree, ROOT
     for action in actions:
         node = child_by_action(tree, node, action)
     below = children(tree, node)
@@ -968,7 +968,7 @@ def test_the_next_move_goes_on_with_the_subtree_that_was_played(noise, route):
     assert sum(visits_below(agent).values()) == sum(before.values()) + 30
     assert all(visits >= before[action] for action, visits in visits_below(agent).items())
 
-    tree = agent._workers[0].tree
+    tree = agent.planner.workers[0].tree
     below = children(tree, ROOT)
     view = planner_view(env, route)
     priors = policy.evaluate(view.game, [view.root])[0][0].astype(np.float32)
@@ -1021,7 +1021,7 @@ def test_a_failure_leaves_an_agent_that_searches_on():
     with pytest.raises(ValueError, match="gone"):
         agent.act(started("5"))
     agent.act(started("5"))
-    tree = agent._workers[0].tree
+    tree = agent.planner.workers[0].tree
     assert agent.statistics.visits.sum() == 60
     assert not tree.extras.pending[: tree.node_count[0]].any()
 
@@ -1031,11 +1031,11 @@ def test_a_tree_comes_back_from_its_file(tmp_path):
     agent = PUCTAgent(PolicyAgent(learned), 60, noise=0.25, seed=0)
     agent.act(env)
     agent.save(tmp_path / "tree.npz")
-    before = by_path(agent._workers[0].tree)
+    before = by_path(agent.planner.workers[0].tree)
     other = PUCTAgent(PolicyAgent(learned), 20, noise=0.25, seed=1)
     other.load(tmp_path / "tree.npz")
     other.act(env)
-    after = by_path(other._workers[0].tree)
+    after = by_path(other.planner.workers[0].tree)
     assert sum(other.statistics.visits) == 80
     assert all(after[path].visits >= node.visits for path, node in before.items())
     assert all(after[path].prior == node.prior for path, node in before.items() if len(path) > 1)
@@ -1196,6 +1196,6 @@ def test_a_temperature_draws_from_the_visits_of_all_workers():
     for _ in range(30):
         action = agent.act(env)
         assert agent.statistics.visits[action] > 0
-        of_first = agent._workers[0].tree
+        of_first = agent.planner.workers[0].tree
         found.add(bool(of_first.visits[child_by_action(of_first, ROOT, action)]))
     assert found == {True, False}

@@ -46,7 +46,7 @@ over_theirs = pytest.mark.parametrize("name", ["connect_four", "tictactoe"])
 
 def actions_in(agent):
     """All actions in the tree that an agent's last search left."""
-    tree = agent._workers[0].tree
+    tree = agent.planner.workers[0].tree
     return set(tree.action[1 : tree.node_count[0]].tolist())
 
 
@@ -756,7 +756,7 @@ def test_an_agent_that_has_searched_can_be_copied(copied):
     agent = UCT(100, seed=0)
     env.step(agent.act(env))
     twin = copied(agent)
-    assert twin._root.root.place.after == {}
+    assert twin.planner._root.root.place.after == {}
     assert twin.act(env) == agent.act(env)
     assert twin.statistics.visits.tolist() == agent.statistics.visits.tolist()
     agent.act(played(theirs("connect_four").env()))

@@ -8,6 +8,7 @@ import json
 import re
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -255,9 +256,9 @@ def test_rules():
 def test_memory_bounds_the_tree():
     def nodes(transcript):
         agent = talk(transcript, UCT(seconds=9)).agent
-        return agent.max_nodes, len(agent._workers[0].tree.action)
+        return agent.planner.max_nodes, len(agent.planner.workers[0].tree.action)
 
-    most = UCT().max_nodes
+    most = UCT().settings.max_nodes
     for said in ("> START 6\n< OK\n> INFO max_memory {}", "> INFO max_memory {}\n> START 6\n< OK"):
         bound, made = nodes(said.format(300_000_000))
         assert 1_000_000 < bound < most
@@ -418,7 +419,8 @@ def test_work_that_no_answer_has_told_of_is_on_the_clock(monkeypatch):
     monkeypatch.setattr("agents.protocols.conversation.time.perf_counter", lambda: now[0])
 
     class Slow(Timed):
-        max_nodes = 10**6
+        planner = SimpleNamespace(max_nodes=10**6)
+        settings = SimpleNamespace(workers=1)
 
         def reset(self, seed=None):
             now[0] += 0.1

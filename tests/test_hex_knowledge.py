@@ -68,7 +68,7 @@ def test_positions_seen_before_change_nothing():
 
 def check_tree(agent, env, winner):
     """Every proof is true, and a won node has a winning child; returns the numbers of both."""
-    tree, game = agent._workers[0].tree, env.unwrapped.game
+    tree, game = agent.planner.workers[0].tree, env.unwrapped.game
     proofs, wins = 0, 0
     waiting = [(ROOT, root_of(env))]
     while waiting:
@@ -180,7 +180,7 @@ def test_knows_nothing_while_the_first_stone_may_be_taken_over(moves):
     for knowledge in (None, BOTH):
         agent = RAVE(simulations=2, knowledge=knowledge, seed=4)
         agent.act(env)
-        tree = agent._workers[0].tree
+        tree = agent.planner.workers[0].tree
         trees.append(tree.action[children(tree, ROOT)].tolist())
         assert (tree.proof[children(tree, ROOT)] == UNPROVEN).all()
         assert agent.statistics.simulations == 2
@@ -201,7 +201,7 @@ def test_machine_code_and_plain_python_grow_the_same_tree(spec):
     for route in ("compiled", "interpreted"):
         agent = make_agent(f"{spec},simulations=40,route={route}", seed=5)
         agent.act(env)
-        tree = agent._workers[0].tree
+        tree = agent.planner.workers[0].tree
         count = int(tree.node_count[0])
         found.append([array[:count].tolist() for array in (tree.action, tree.visits, tree.proof)])
     assert found[0] == found[1]
@@ -262,8 +262,8 @@ def led(kind, *arguments, **options):
 class Curious(PUCTAgent):
     """Its search is its own."""
 
-    def _new_run(self, view, worker):
-        return super()._new_run(view, worker)
+    def worker_class(self):
+        return type("Own", (super().worker_class(),), {"asks_knowledge": False})
 
 
 @pytest.mark.parametrize(
@@ -293,7 +293,7 @@ def test_all_that_is_proven_beside_an_evaluator_is_true(size, stones, kind, opti
         agent.act(env)
         found = check_tree(agent, env, winner)
         proofs, wins = proofs + found[0], wins + found[1]
-        tree = agent._workers[0].tree
+        tree = agent.planner.workers[0].tree
         assert not tree.extras.pending[: tree.node_count[0]].any()
     assert proofs > 0
     assert wins > 0
@@ -315,7 +315,7 @@ def test_with_an_evaluator_both_routes_grow_the_same_tree(kind, batch):
         options = {"batch": batch, "knowledge": "all", "knowledge_at": 2, "solver": "hard"}
         agent = led(kind, 40, seed=5, route=route, **options)
         agent.act(env)
-        tree = agent._workers[0].tree
+        tree = agent.planner.workers[0].tree
         count = int(tree.node_count[0])
         names = (tree.action, tree.visits, tree.value, tree.proof, tree.extras.prior)
         found.append([array[1:count].tolist() for array in names])
@@ -440,7 +440,7 @@ def test_moves_that_are_proven_to_lose_are_not_drawn():
     for seed in range(10):
         agent = led(PUCTAgent, 30, seed=seed, solver="soft", **options)
         action = agent.act(env)
-        tree = agent._workers[0].tree
+        tree = agent.planner.workers[0].tree
         below = children(tree, ROOT)
         assert not (tree.proof[below] == 1).any()  # or the win would be played without a draw
         assert tree.visits[below][tree.proof[below] == -1].sum() > 20
@@ -483,7 +483,7 @@ def test_all_that_is_proven_in_a_tree_that_is_used_again_is_true(new_agent):
         while not any(env.terminations.values()):
             action = agent.act(env)
             found, _ = check_tree(agent, env, winner)
-            tree = agent._workers[0].tree
+            tree = agent.planner.workers[0].tree
             if tree.visits[children(tree, ROOT)].sum() > agent.statistics.simulations:
                 kept, proofs = kept + 1, proofs + found
             env.step(action)

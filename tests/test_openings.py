@@ -593,7 +593,7 @@ AFTER = ["", "c3 d4", THREE_STONES, f"{THREE_STONES} place_two", f"{THREE_STONES
 
 def tree_of(agent, env):
     agent.act(env)
-    tree = agent._workers[0].tree
+    tree = agent.planner.workers[0].tree
     return {name: array[: tree.node_count[0]].copy() for name, array in node_arrays(tree).items()}
 
 

@@ -201,7 +201,7 @@ def test_statistics_and_the_final_move_see_what_is_backed_up():
     env = make("tictactoe")
     env.reset()
     chosen = agent.act(env)
-    tree = agent._workers[0].tree
+    tree = agent.planner.workers[0].tree
     below = children(tree, ROOT)
     values = agent.statistics.values
     assert values[tree.action[below]].tolist() == (2 * tree.value[below] - 1).tolist()

@@ -118,12 +118,9 @@ def test_it_refuses_what_has_no_stones_in_a_row_to_look_at(env, options, named):
 
 
 def test_what_compiles_before_the_first_search_is_not_on_its_clock():
-    class Compiling(RHMCTS):
-        def _search_view(self, view):
-            time.sleep(0.3)
-            return super()._search_view(view)
-
-    agent = Compiling(seconds=0.2, seed=1)
+    agent = RHMCTS(seconds=0.2, seed=1)
+    search_view = agent.advisers.search_view
+    agent.advisers.search_view = lambda view: [time.sleep(0.3), search_view(view)][1]
     agent.act(played("h8 i9 i8"))
     assert agent.statistics.simulations > 1
 
@@ -436,13 +433,13 @@ def test_patterns_are_read_from_a_file_and_have_one_scale(tmp_path):
     options = {"scale": 500, "implicit_minimax": 0.3, "threats": False, "seed": 1}
     agent = RHMCTS(simulations=40, patterns=str(path), **options)
     agent.act(env)
-    rule, playout = agent._workers[0].variant[:2]
+    rule, playout = agent.planner.workers[0].variant[:2]
     assert (rule.scale, rule.selection.scale, playout.scale) == (500, 500, 500)
     for use in (agent.save, agent.load):  # trees that know patterns are not for files
         with pytest.raises(ValueError, match="expected an agent whose selection"):
             use(tmp_path / "tree.npz")
     tree = tree_of(agent)
-    game = pattern_board.new(env.game, agent._given_knowledge.scores)
+    game = pattern_board.new(env.game, agent.advisers._given.scores)
     position = pattern_board.state_of(game, env.state, JIT)
     below = children(tree, ROOT)
     points = np.array([cell_points(game, position, int(a), 0.5, ALL) for a in tree.action[below]])
@@ -634,7 +631,7 @@ def test_faithful_has_the_authors_defaults():
     assert (agent.variant.knowledge.n, agent.variant.playout.k) == (5, 3)
     assert agent.variant.playout.depth == 20
     assert not agent.variant.playout.evaluates
-    assert not agent.threats
+    assert not agent.settings.threats
     assert agent.variant.knowledge.budget == 0
     assert RHMCTS(faithful=True, threats=True).variant.knowledge.budget > 0
     assert agent.eager

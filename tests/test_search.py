@@ -9,12 +9,8 @@ from environments import BOARDS, JIT, SMALL, played, random_action, theirs
 from grown_trees import assert_same_nodes, nodes, nodes_after, positions_of, tree_of, with_options
 
 from agents import UCT
-from agents.mcts.tree_search import (
-    FINAL_MOVES,
-    choose,
-    principal_variation,
-    root_statistics,
-)
+from agents.mcts.roots import choose, principal_variation, root_statistics
+from agents.mcts.settings import FINAL_MOVES
 from agents.records.recorder import search_of
 from agents.registry import make_agent
 from agents.search.children import (
@@ -529,11 +525,11 @@ def test_lengths_of_proofs_follow_from_those_below(options):
     env.reset(options={"moves": "1 2"})
     agent = UCT(simulations=3_000, seed=2, **options)
     agent.act(env)
-    tree = agent._workers[0].tree
+    tree = agent.planner.workers[0].tree
     tree.proof[ROOT], tree.plies_left[ROOT] = UNPROVEN, 0  # as of one that was a child before
     agent.act(env)
     assert agent.statistics.proven == 1
-    worker = agent._workers[0]
+    worker = agent.planner.workers[0]
     tree = worker.tree
     target = worker.graph.target if options.get("transpositions") else None
     seen, waiting = 0, [ROOT]

@@ -81,7 +81,7 @@ def test_what_is_being_pickled_changes_no_more():
     agent = UCT(simulations=50, seed=1)
     env.step(agent.act(env))
     state = agent.__getstate__()
-    tree, rng = state["_workers"][0].tree, state["_workers"][0].rng
+    tree, rng = state["planner"].workers[0].tree, state["planner"].workers[0].rng
     before = tree.visits.tolist(), rng.bit_generator.state
     env.step(agent.act(env))
     assert (tree.visits.tolist(), rng.bit_generator.state) == before

@@ -17,8 +17,8 @@ from grown_trees import (
 )
 
 from agents import RAVE, UCT, FlatMonteCarlo, PUCTAgent, TranspositionMCTS
+from agents.mcts.roots import is_decided
 from agents.mcts.saved_trees import VERSION
-from agents.mcts.tree_search import is_decided
 from agents.policies.policy import PolicyAgent
 from agents.registry import make_agent
 from agents.search.tree import (
@@ -161,7 +161,7 @@ def test_the_next_move_goes_on_with_the_subtree_that_was_played(spec, board, mon
     assert len(old) > 5
     env.step(action)
     env.step(reply)
-    monkeypatch.setattr(agent, "_search", lambda runs, started, in_threads: 0)  # only look
+    monkeypatch.setattr(agent, "_search", lambda runs, started: 0)  # only look
     agent.act(env)
     assert by_paths(tree_of(agent), ROOT) == old
     monkeypatch.undo()
@@ -244,7 +244,7 @@ def test_the_visits_and_means_of_a_graph_add_up(board, spec):
     env = in_play(board)
     agent = make_agent(f"{spec},simulations={2_000 if JIT else 200}", seed=0)
     agent.act(env)
-    tree, graph = agent._workers[0].tree, agent._workers[0].graph
+    tree, graph = agent.planner.workers[0].tree, agent.planner.workers[0].graph
     game, count = env.game, int(tree.node_count[0])
     met = {}
     waiting = [(ROOT, base.clone(game, env.state))]
@@ -286,7 +286,7 @@ def test_a_graph_goes_on_after_a_move():
     env = in_play("connect4")
     agent = TranspositionMCTS(simulations=300, seed=0)
     action = agent.act(env)
-    tree, graph = agent._workers[0].tree, agent._workers[0].graph
+    tree, graph = agent.planner.workers[0].tree, agent.planner.workers[0].graph
     node = graph.target[child_by_action(tree, ROOT, action)]
     before = int(tree.visits[node])
     env.step(action)
@@ -326,7 +326,7 @@ def test_a_tree_comes_back_from_its_file(spec, tmp_path):
     assert os.listdir(tmp_path) == ["tree.npz"]
     other = make_agent(f"{spec}:simulations=1", seed=1)
     other.load(path)
-    other._search = lambda runs, started, in_threads: 0  # only look
+    other._search = lambda runs, started: 0  # only look
     chosen = other.act(env)
     assert by_paths(tree_of(other), ROOT) == by_paths(saved, ROOT)
     del other._search
@@ -348,7 +348,7 @@ def test_a_tree_with_children_to_come_goes_on_from_its_file(spec, tmp_path):
     other.load(path)
     other.act(env)
     assert tree_of(other).visits[ROOT] == 2_501
-    to_come = np.flatnonzero(nodes(other._saved.trees[0])["first_child"] == MORE_TO_COME)
+    to_come = np.flatnonzero(nodes(other.planner._saved.trees[0])["first_child"] == MORE_TO_COME)
     with pytest.raises(ValueError, match=r"bad\.npz"):
         UCT().load(rewritten(path, tmp_path / "bad.npz", **damage(path, "0.visits", to_come[0], 1)))
 
@@ -384,7 +384,7 @@ def test_a_tree_of_two_workers_needs_two(tmp_path):
         UCT(simulations=100, solver="off").load(path)
     other = UCT(simulations=100, workers=2, solver="off", seed=1)
     other.load(path)
-    other._search = lambda runs, started, in_threads: 0
+    other._search = lambda runs, started: 0
     other.act(env)
     for worker in range(2):
         assert by_paths(tree_of(other, worker), ROOT) == by_paths(tree_of(agent, worker), ROOT)

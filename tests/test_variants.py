@@ -75,7 +75,7 @@ ROUTES += [
 
 def nodes_in_use(agent):
     """All that the search has written for the nodes of its tree, or of its graph."""
-    worker = agent._workers[0]
+    worker = agent.planner.workers[0]
     found = nodes(worker.tree)
     if (graph := getattr(worker, "graph", None)) is not None:
         positions = np.flatnonzero(found["action"] == -1)

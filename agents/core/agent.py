@@ -259,7 +259,7 @@ class AgentBase:
     __signature__ = _Signature()
     _given: dict[str, Any]
     turn: Turn
-    changed_in_place: ClassVar[tuple[str, ...]] = ("_rng", "_workers")
+    changed_in_place: ClassVar[tuple[str, ...]] = ("_rng",)
     """The attributes in which a search writes."""
 
     def __init_subclass__(cls, **options: Any) -> None:

@@ -1,12 +1,13 @@
 """Checks of agents' parameters, for their constructors; they raise `ValueError`."""
 
+import functools
 import math
 from collections.abc import Collection
 from numbers import Real
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, cast, get_type_hints
 
 from hexenv.games.base import whole_number
-from hexenv.messages import not_one_of
+from hexenv.messages import not_one_of, true_or_false
 
 DEFAULT_SIMULATIONS: Final = 1_000
 MOST_SIMULATIONS: Final = 10**12
@@ -52,3 +53,44 @@ def number_within(name: str, value: float, least: float = 0.0, most: float = 1e9
     if not least <= number <= most:
         raise ValueError(f"expected {name} from {least:g} to {most:g}, got {value!r}")
     return number
+
+
+# ---- options that a class declares, each in one place --------------------------------------------
+
+
+class OneOf(NamedTuple):
+    """The words that an option may have for its value: ``Annotated[str, OneOf(...)]``."""
+
+    words: Collection[str]
+
+
+class Within(NamedTuple):
+    """The least and the greatest value of an option: ``Annotated[float, Within(0.0, 1.0)]``."""
+
+    least: float
+    most: float
+
+
+@functools.cache
+def declared(cls: type[Any]) -> dict[str, tuple[Any, Any]]:
+    """The type of each field of a class, and its `OneOf` or `Within`, or None."""
+    found: dict[str, tuple[Any, Any]] = {}
+    for name, hint in get_type_hints(cls, include_extras=True).items():
+        bounds = getattr(hint, "__metadata__", (None,))
+        found[name] = getattr(hint, "__origin__", hint) if bounds[0] else hint, bounds[0]
+    return found
+
+
+def check_fields(options: Any) -> None:
+    """Put the fields of a dataclass into the form that they are declared in, or refuse them."""
+    for name, (kind, bounds) in declared(cast("type[Any]", type(options))).items():
+        value = getattr(options, name)
+        if kind is bool:
+            value = true_or_false(name, value)
+        elif isinstance(bounds, OneOf):
+            value = expect_one_of(name, value, bounds.words)
+        elif isinstance(bounds, Within) and kind is int:
+            value = whole_number_within(name, value, int(bounds.least), int(bounds.most))
+        elif isinstance(bounds, Within):
+            value = number_within(name, value, bounds.least, bounds.most)
+        object.__setattr__(options, name, value)

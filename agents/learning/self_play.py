@@ -28,7 +28,7 @@ from agents.mcts.anet import EvaluatedUCB1
 from agents.mcts.gumbel import Gumbel
 from agents.mcts.many_games import ManyGames
 from agents.mcts.puct import PUCT, draw_actions
-from agents.mcts.tree_search import go_down
+from agents.mcts.worker import go_down
 from agents.registry import make_agent
 from agents.search.evaluated import EvaluatedSearch, new_cache, new_trees, tree_of
 from agents.search.playout import Uniform

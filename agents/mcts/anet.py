@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.core.options import number_within
-from agents.mcts.evaluated_search import EvaluatedSearchAgent
-from agents.mcts.tree_search import SearchOptions, TreeWorker, WorkerRun
+from agents.mcts.evaluated_search import EvaluatedSearchAgent, EvaluatedWorker
+from agents.mcts.settings import SearchOptions
+from agents.mcts.worker import TreeWorker, WorkerRun
 from agents.search.evaluated import (
     mean_reward,
     new_evaluated_extras,
@@ -19,7 +20,7 @@ from agents.search.evaluated import (
     visits_and_pending,
     with_evaluation,
 )
-from agents.search.evaluator import Evaluator, EvaluatorSource
+from agents.search.evaluator import EvaluatorSource
 from agents.search.rollouts import RolloutEvaluator
 from agents.search.selection import scored_first, sqrt_log
 from agents.search.simulation import part
@@ -92,7 +93,7 @@ class ANETRolloutMCTS(EvaluatedSearchAgent):
         self.epsilon = number_within("epsilon", epsilon, 0.0, 1.0)
         self.epsilon_decay = number_within("epsilon_decay", epsilon_decay, 0.0, 1.0)
         self.mix = number_within("mix", mix, 0.0, 1.0)
-        self._moves = 0
+        self.moves = 0
         self._deadline = math.inf  # of the present search, and the last look at the clock in it
         self._looked = 0.0
         rule = EvaluatedUCB1(number_within("c", c))
@@ -100,28 +101,38 @@ class ANETRolloutMCTS(EvaluatedSearchAgent):
 
     def reset(self, seed: int | None = None) -> None:
         super().reset(seed)
-        self._moves = 0
+        self.moves = 0
 
     def act(self, env: Any) -> int:
         action = super().act(env)
-        self._moves += 1
+        self.moves += 1
         return action
 
-    def _evaluator_of(self, worker: TreeWorker) -> Evaluator:
-        epsilon = self.epsilon * self.epsilon_decay**self._moves
-        return RolloutEvaluator(self.evaluator, epsilon, worker.rng, self.mix, self._is_over)
+    def worker_class(self) -> type[TreeWorker]:
+        super().worker_class()
+        return RolloutWorker
 
-    def _is_over(self) -> bool:
+    def is_over(self) -> bool:
         """Whether another move of the rollouts, which takes as long as the last, would be late."""
         now = time.perf_counter()
         took, self._looked = now - self._looked, now
         return now + took > self._deadline
 
-    def _search(self, runs: Sequence[WorkerRun], started: float, in_threads: bool) -> int:
+    def _search(self, runs: Sequence[WorkerRun], started: float) -> int:
         """See `TreeSearchAgent`; a batch of rollouts may take longer than all the time there is."""
         self._deadline = math.inf if self.seconds is None else started + self.seconds
         self._looked = time.perf_counter()
-        return super()._search(runs, started, in_threads)
+        return super()._search(runs, started)
 
     def cache_size(self) -> int:
         return 0  # every rollout is another
+
+
+class RolloutWorker(EvaluatedWorker):
+    """See `EvaluatedWorker`; leaves are played out by the policy."""
+
+    can_play_many = False  # rollouts draw from the stream of the search
+
+    def evaluator_of(self, agent: Any) -> RolloutEvaluator:
+        epsilon = agent.epsilon * agent.epsilon_decay**agent.moves
+        return RolloutEvaluator(agent.evaluator, epsilon, self.rng, agent.mix, agent.is_over)

@@ -11,7 +11,8 @@ import numpy as np
 
 from agents.core.options import number_within
 from agents.mcts.playouts import variant_of
-from agents.mcts.tree_search import SearchOptions, TreeSearchAgent
+from agents.mcts.settings import SearchOptions
+from agents.mcts.tree_search import TreeSearchAgent
 from agents.search.selection import sqrt_log
 from agents.search.simulation import all_moves, part
 from agents.search.tree import ROOT, Tree

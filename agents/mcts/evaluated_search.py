@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 from agents.core.agent import Statistics
 from agents.core.options import whole_number_within
-from agents.mcts.tree_search import SearchOptions, TreeSearchAgent, TreeWorker, WorkerRun
+from agents.mcts.settings import SearchOptions
+from agents.mcts.tree_search import TreeSearchAgent
+from agents.mcts.worker import TreeWorker, WorkerRun
 from agents.policies.policy import as_evaluator
 from agents.search.environment import View
 from agents.search.evaluated import EvaluatedSearch, new_cache, side_by_side
@@ -73,11 +75,9 @@ class EvaluatedSearchAgent(TreeSearchAgent):
 
     def play_many(self, env: Any, count: int, threads: int | None = None) -> "ManyGames | None":
         from agents.mcts.many_evaluated import ManyEvaluatedSearches
+        from agents.mcts.many_games import plays_alike
 
-        own = type(self)._evaluator_of is not EvaluatedSearchAgent._evaluator_of
-        if own or not self._is_plain_search(env):
-            return None
-        return ManyEvaluatedSearches(self, env, count, threads)
+        return ManyEvaluatedSearches(self, env, count, threads) if plays_alike(self, env) else None
 
     @announced
     def prepare(self, env: Any) -> None:
@@ -97,31 +97,36 @@ class EvaluatedSearchAgent(TreeSearchAgent):
         """The noise of the root's children, ``(num_actions,)``; None without noise."""
         return None
 
-    def _evaluator_of(self, worker: TreeWorker) -> Evaluator:
-        return self.evaluator
+    def worker_class(self) -> type[TreeWorker]:
+        super().worker_class()  # refuses what cannot be searched
+        return EvaluatedWorker
 
     def cache_size(self) -> int:
         """How many evaluations are kept: none, if equal positions may look different."""
         sees_moves = getattr(self.evaluator, "sees_moves", None)
         return 0 if sees_moves is not None and sees_moves() else CACHE_SIZE
 
-    @property
-    def _asks_knowledge(self) -> bool:
-        return type(self)._new_run is EvaluatedSearchAgent._new_run
 
-    def _new_run(self, view: View, worker: TreeWorker) -> WorkerRun:
-        """The search of one tree; its root is evaluated first."""
-        game, tree = view.game, cast("Tree", worker.tree)
+class EvaluatedWorker(TreeWorker):
+    """See `TreeWorker`; the leaves of its tree are evaluated in batches."""
+
+    takes_all_at_once = True
+
+    def evaluator_of(self, agent: Any) -> Evaluator:
+        """What evaluates the leaves: of an `EvaluatedSearchAgent`, its evaluator."""
+        return agent.evaluator
+
+    def new_run(self, view: View, agent: Any) -> WorkerRun:
+        """The search of the tree; its root is evaluated first."""
+        game, tree = view.game, cast("Tree", self.tree)
         roots: Any = [view.root]
         if view.actions is not None:
             roots = view.new_states(1)
             game.copy(view.root, roots[0])
-        evaluator = self._evaluator_of(worker)
-        if self._uses_knowledge:
-            evaluator = self._knowledge_of(game).plain_evaluator(evaluator)
-        variant, states = cast("Variant", worker.variant), view.new_states(self.batch)
-        cache = new_cache(game, 0 if view.actions is None else self.cache_size())
-        of_search = evaluator, worker.rng, self.batch, cache, view.compiles
+        evaluator = agent.advisers.plain_evaluator(game, self.evaluator_of(agent))
+        variant, states = cast("Variant", self.variant), view.new_states(agent.batch)
+        cache = new_cache(game, 0 if view.actions is None else agent.cache_size())
+        of_search = evaluator, self.rng, agent.batch, cache, view.compiles
         search = EvaluatedSearch(game, side_by_side(tree), states, variant, *of_search)
         if view.compiles:
             search.compile(roots)
@@ -131,23 +136,14 @@ class EvaluatedSearchAgent(TreeSearchAgent):
             nonlocal has_root
             if not has_root:
                 search.run(roots, 0)
-                noise = self.draw_noise(worker.rng, game.num_actions())
+                noise = agent.draw_noise(self.rng, game.num_actions())
                 if noise is not None:
                     rule: Any = variant.selection
                     rule.add_root_noise(tree, noise)
                 has_root = True
             return search.run(roots, simulations)
 
-        return WorkerRun(run, worker, view)
-
-    def _spend_budget(
-        self, run: WorkerRun, started: float, simulations: int | None, seconds: float | None
-    ) -> int:
-        """See `TreeSearchAgent`; where a slice ends, fewer leaves are evaluated together."""
-        is_watched = self.on_slice is not None and self.batch == 1
-        if simulations is not None and seconds is None and not (self.early_stop or is_watched):
-            return run.search(simulations)
-        return super()._spend_budget(run, started, simulations, seconds)
+        return WorkerRun(run, self, view)
 
 
 def root_priors(trees: Sequence[Tree], num_actions: int) -> NDArray[np.float64]:

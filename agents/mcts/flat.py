@@ -5,7 +5,8 @@ from typing import ClassVar, NamedTuple, Unpack
 import numpy as np
 
 from agents.mcts.playouts import make_playout
-from agents.mcts.tree_search import SearchOptions, TreeSearchAgent
+from agents.mcts.settings import SearchOptions
+from agents.mcts.tree_search import TreeSearchAgent
 from agents.search.reward import WinLoss
 from agents.search.simulation import part
 from agents.search.tree import Tree

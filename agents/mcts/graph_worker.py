@@ -5,7 +5,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from agents.mcts.tree_search import TreeWorker, principal_variation
+from agents.mcts.roots import principal_variation
+from agents.mcts.worker import TreeWorker, nodes_for
 from agents.search import graph
 from agents.search.graph import Graph
 from agents.search.tree import Tree
@@ -15,6 +16,7 @@ class GraphWorker(TreeWorker):
     """See `TreeWorker`; positions are found by their hashes."""
 
     kernel = graph.compiled_search_graph
+    asks_knowledge = can_play_many = can_be_saved = False
 
     def __init__(self, seed: np.random.SeedSequence | int | None) -> None:
         super().__init__(seed)
@@ -35,8 +37,8 @@ class GraphWorker(TreeWorker):
         if self.tree is not None and self.graph is not None:
             graph.clear(self.tree, self.graph)
 
-    def grows(self) -> bool:
-        return False
+    def nodes_needed(self, simulations: int | None, num_actions: int, most: int) -> int:
+        return most if simulations is None else nodes_for(simulations, num_actions + 1)
 
     def make_room(self, nodes: int, most: int) -> None:
         """See that a number of nodes fit in; else start with an empty graph.

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from agents.core.options import number_within, whole_number_within
 from agents.mcts.playouts import variant_of
 from agents.mcts.rave import NOTHING_PLAYED, PLAIN_C, amaf_extras, initialise_amaf, update_amaf
-from agents.mcts.tree_search import SearchOptions, TreeSearchAgent
+from agents.mcts.settings import SearchOptions
+from agents.mcts.tree_search import TreeSearchAgent
 from agents.search.selection import scored_first, sqrt_log
 from agents.search.simulation import all_moves
 from agents.search.tree import ROOT, UNPROVEN, Tree

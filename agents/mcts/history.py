@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from agents.core.options import number_within
 from agents.mcts.playouts import variant_of
-from agents.mcts.tree_search import SearchOptions, TreeSearchAgent
+from agents.mcts.settings import SearchOptions
+from agents.mcts.tree_search import TreeSearchAgent
 from agents.search.selection import sqrt_log
 from agents.search.simulation import Simulation, all_moves, part
 from agents.search.tree import Tree

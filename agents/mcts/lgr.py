@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from agents.core.options import number_within, whole_number_within
 from agents.mcts.playouts import make_playout
-from agents.mcts.tree_search import SearchOptions, TreeSearchAgent
+from agents.mcts.settings import SearchOptions
+from agents.mcts.tree_search import TreeSearchAgent
 from agents.search.playout import Uniform, action_on, memory_behind
 from agents.search.reward import WinLoss
 from agents.search.selection import UCB1

@@ -40,7 +40,7 @@ class ManyEvaluatedSearches(ManyGames):
         """Give all games trees of a size, with the nodes that they have."""
         agent, game, count = self._led, self.game, len(self.workers)
         variant = with_memory(agent.variant, game)
-        self._most_nodes = min(size, agent.max_nodes)
+        self._most_nodes = min(size, agent.planner.max_nodes)
         trees = new_trees(count, self._most_nodes)
         for number, worker in enumerate(self.workers):
             tree = tree_of(trees, number)

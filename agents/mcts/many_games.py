@@ -9,8 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.core.agent import Statistics
-from agents.mcts.tree_search import FINAL_MOVES, TreeSearchAgent, TreeWorker
-from agents.search.environment import View, check_in_play
+from agents.mcts.planner import expect_room
+from agents.mcts.settings import FINAL_MOVES
+from agents.mcts.tree_search import TreeSearchAgent
+from agents.mcts.worker import TreeWorker, nodes_for
+from agents.search.environment import View, check_in_play, is_transparent
 from agents.search.many import (
     NOT_READY,
     Lines,
@@ -19,10 +22,11 @@ from agents.search.many import (
     compiled_act_in_many,
     compiled_read_roots,
 )
+from agents.search.simulation import no_memory
 from agents.search.tree import Tree, number_arrays
 from agents.search.variant import simulation_for, with_memory
 from hexenv.compiled import CompiledFunction, announced, is_compiled
-from hexenv.compiled_packing import packed, stream_rows
+from hexenv.compiled_packing import PackingError, packed, stream_rows
 from hexenv.cpus import Threads, usable_cpus
 from hexenv.games.base import new_states
 
@@ -30,6 +34,43 @@ Which = NDArray[np.int64]
 """Numbers of games."""
 THREAD_SECONDS: Final = 0.002
 """The time of a search for which a thread is worth its start."""
+
+
+def many_searches(
+    agent: TreeSearchAgent, env: Any, count: int, threads: int | None
+) -> "ManySearches | None":
+    """A search with playouts in many games; None if it can play them only one by one."""
+    has_own_memory = cast("Any", type(agent.variant.reward)).with_memory is not no_memory
+    if has_own_memory or not plays_alike(agent, env):
+        return None
+    if agent.route != "interpreted" and not is_compiled(agent.variant):
+        return None
+    try:
+        return ManySearches(agent, env, count, threads)
+    except PackingError:
+        return None
+
+
+def plays_alike(agent: TreeSearchAgent, env: Any) -> bool:
+    """Whether an agent runs a number of simulations in one tree, and nothing else.
+
+    A class from outside this package that has methods of its own may do anything.
+    """
+    kinds, settings = type(agent).__mro__, agent.settings
+    ours = next(kind for kind in kinds if kind.__module__.startswith("agents."))
+    changed = {name for kind in kinds[: kinds.index(ours)] for name in vars(kind)}
+    return (
+        not any(callable(getattr(ours, name, None)) for name in changed if name[:2] != "__")
+        and agent.planner.kind.can_play_many
+        and is_transparent(env)
+        and agent.simulations is not None
+        and agent.seconds is None
+        and settings.workers == 1
+        and not (settings.early_stop or agent.advisers.are_asked)
+        and agent.on_slice is None
+        and not agent.planner.has_saved_trees
+        and settings.route != "environment"
+    )
 
 
 class ManyGames:
@@ -52,7 +93,9 @@ class ManyGames:
         self.workers = [TreeWorker(None) for _ in range(count)]
         self._compiles = is_compiled(self.game) and agent.route != "interpreted"
         self._simulations = cast("int", agent.simulations)
-        self._room = min(agent.nodes_for(self.game.num_actions()), agent.max_nodes)
+        num_actions = self.game.num_actions()
+        expect_room(agent.planner.max_nodes, num_actions)
+        self._room = min(nodes_for(self._simulations, num_actions), agent.planner.max_nodes)
         self._needs_memory = with_memory(agent.variant, self.game) is not agent.variant
         self._states, self._searched = new_states(self.game, count), new_states(self.game, count)
         actions = np.zeros((count, self.game.max_plies()), np.int32)
@@ -159,7 +202,7 @@ class ManyGames:
 
     def _use(self) -> TreeUse:
         places = np.empty(self._most_nodes, np.int32)  # of each thread
-        return TreeUse(places, self._room, self.agent.reuse, self._needs_memory)
+        return TreeUse(places, self._room, self.agent.settings.reuse, self._needs_memory)
 
     def _run(self, kernel: CompiledFunction, *arguments: Any) -> Any:
         if kernel not in self._code:
@@ -196,7 +239,7 @@ class ManySearches(ManyGames):
         worker = self.workers[number]
         if worker.tree is None or worker.tree.node_count[0] == 0:
             worker.variant = with_memory(self.agent.variant, self.game)
-        worker.make_room(2 * self._room, self.agent.max_nodes)
+        worker.make_room(2 * self._room, self.agent.planner.max_nodes)
         self._most_nodes = max(self._most_nodes, len(cast("Tree", worker.tree).action))
 
     def _row(self, number: int) -> tuple[Any, Any]:
@@ -246,7 +289,7 @@ class ManySearches(ManyGames):
     def _search_part(
         self, roots: Any, lines: Lines, which: Which, chosen: NDArray[np.int64]
     ) -> None:
-        positions, final_move = self._positions(roots, lines, which), self.agent.final_move
+        positions, final_move = self._positions(roots, lines, which), self.agent.settings.final_move
         self._run(
             compiled_act_in_many, self.game, positions, self._trees, self._searches, self._streams,
             self._use(), self._simulations, FINAL_MOVES.index(final_move), chosen,

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.core.options import number_within
-from agents.mcts.tree_search import SearchOptions, TreeSearchAgent
+from agents.mcts.settings import SearchOptions
+from agents.mcts.tree_search import TreeSearchAgent
 from agents.search.playout import take
 from agents.search.reward import WinLoss
 from agents.search.selection import UCB1

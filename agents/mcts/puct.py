@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from agents.core.agent import Statistics
 from agents.core.options import number_within, whole_number_within
 from agents.mcts.evaluated_search import EvaluatedSearchAgent
-from agents.mcts.tree_search import SearchOptions, root_actions
+from agents.mcts.roots import root_actions
+from agents.mcts.settings import SearchOptions
 from agents.search.environment import View
 from agents.search.evaluated import (
     mean_reward,

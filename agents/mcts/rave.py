@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from agents.core.options import expect_one_of, number_within, whole_number_within
 from agents.mcts.playouts import variant_of
-from agents.mcts.tree_search import SearchOptions, TreeSearchAgent
+from agents.mcts.settings import SearchOptions
+from agents.mcts.tree_search import TreeSearchAgent
 from agents.search.selection import scored_first, sqrt_log
 from agents.search.simulation import Simulation, all_moves
 from agents.search.tree import ROOT, UNPROVEN, Tree

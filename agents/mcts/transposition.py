@@ -4,7 +4,8 @@ from typing import ClassVar, Unpack
 
 from agents.core.options import number_within
 from agents.mcts.playouts import variant_of
-from agents.mcts.tree_search import SearchOptions, TreeSearchAgent
+from agents.mcts.settings import SearchOptions
+from agents.mcts.tree_search import TreeSearchAgent
 from agents.search.selection import UCB1
 
 

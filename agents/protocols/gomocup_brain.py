@@ -93,7 +93,9 @@ class GomocupBrain(ProtocolServer):
 
     def __init__(self, agent: Agent, label: str, seed: int | None = None) -> None:
         super().__init__(agent, re.sub(r"[^ -!#-~]", "", label))
-        self._most_nodes = cast("int | None", getattr(agent, "max_nodes", None))
+        self._most_nodes = cast(
+            "int | None", getattr(getattr(agent, "planner", None), "max_nodes", None)
+        )
         self._rng = np.random.default_rng(seed)
         self._clock = GomocupClock()
         self._problems: list[str] = []  # sent before the next answer, as INFO has none
@@ -383,14 +385,14 @@ class GomocupBrain(ProtocolServer):
         agent: Any = self.agent
         nodes = self._most_nodes
         if size > 0:
-            room = (size - RESERVED_MEMORY) // NODE_BYTES // getattr(agent, "workers", 1)
+            room = (size - RESERVED_MEMORY) // NODE_BYTES // agent.settings.workers
             nodes = min(nodes, max(room, FEWEST_NODES))
             if room < FEWEST_NODES:
                 self._problems.append(f"{size} bytes of memory are too few to hold to")
-        if nodes != agent.max_nodes:
+        if nodes != agent.planner.max_nodes:
             agent.reset()
             self.agent = agent = copy.deepcopy(agent)  # a copy has no trees yet
-            agent.max_nodes = nodes
+            agent.planner.max_nodes = nodes
             if self._size is not None and self._rule in RULES:
                 self._make_env(self._rule)
 

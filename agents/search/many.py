@@ -17,7 +17,7 @@ from hexenv.compiled_packing import unpacked
 from hexenv.games.base import NO_ACTION, Game
 
 BY_VISITS, BY_VALUE, BY_LCB = range(3)
-"""How the best action is found: an index of `agents.mcts.tree_search.FINAL_MOVES`."""
+"""How the best action is found: an index of `agents.mcts.settings.FINAL_MOVES`."""
 NOT_READY: Final = -2
 """In place of an action: the tree has no room, or the variant needs fresh memory."""
 
@@ -77,7 +77,7 @@ def visited_node(tree: Tree, actions: NDArray[np.int32], start: int, stop: int) 
 
 @kernel
 def best_action(tree: Tree, final_move: int) -> int:
-    """The action that `agents.mcts.tree_search.choose` chooses at the root, or `NO_ACTION`."""
+    """The action that `agents.mcts.roots.choose` chooses at the root, or `NO_ACTION`."""
     first = tree.first_child[ROOT]
     last = first + tree.child_count[ROOT]
     best, best_rank, best_merit, best_value = -1, 0, 0.0, 0.0

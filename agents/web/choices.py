@@ -16,7 +16,7 @@ from agents.mcts.nrpa import FINAL_MOVES as NRPA_FINAL_MOVES
 from agents.mcts.playouts import COMPLETE, PARTIAL
 from agents.mcts.quality import QUALITIES
 from agents.mcts.rave import SCHEDULES
-from agents.mcts.tree_search import FINAL_MOVES
+from agents.mcts.settings import FINAL_MOVES
 from agents.registry import (
     agent_classes,
     environment_makers,

@@ -163,6 +163,7 @@ def sources(agent: type[Any]) -> str:
 
 def meaning(agent: type[Any], option: str) -> str:
     """What a parameter means: what the class says of it, or else the class it derives from."""
-    texts = [described(base)[option] for base in agent.__mro__ if option in described(base)]
+    documented = [*agent.__mro__, getattr(agent, "settings_class", None)]
+    texts = [described(base)[option] for base in documented if option in described(base)]
     told = [text for text in texts if not text.startswith("See `")]
     return (told or texts or [""])[0]

@@ -23,14 +23,16 @@ from agents.knowledge.gomoku.candidates import (
 from agents.knowledge.gomoku.game_knowledge import GomokuKnowledge
 from agents.knowledge.gomoku.rhmcts_faithful import FaithfulCandidates
 from agents.knowledge.gomoku.threat_search import new_scratch
-from agents.mcts.tree_search import SearchOptions, TreeSearchAgent
+from agents.mcts.settings import SearchOptions
+from agents.mcts.tree_search import TreeSearchAgent
+from agents.mcts.worker import TreeWorker
 from agents.search.eager import compiled_search_eagerly
 from agents.search.reward import WinLoss
 from agents.search.selection import scored_first, sqrt_log
 from agents.search.simulation import Simulation, part
 from agents.search.tree import Tree
 from agents.search.variant import Variant
-from hexenv.compiled import CompiledFunction, kernel
+from hexenv.compiled import kernel
 from hexenv.games.base import Actions, State
 
 MOST_DEPTH: Final = 400
@@ -372,8 +374,15 @@ class RHMCTS(TreeSearchAgent):
         known = GomokuKnowledge(scores)
         super().__init__(variant, simulations, seconds, **options, game_knowledge=known)
 
-    def _kernel(self) -> CompiledFunction:
-        return compiled_search_eagerly if self.eager else super()._kernel()
+    def worker_class(self) -> type[TreeWorker]:
+        return EagerWorker if self.eager else super().worker_class()
+
+
+class EagerWorker(TreeWorker):
+    """See `TreeWorker`; all children of a new leaf get a simulation at once."""
+
+    kernel = compiled_search_eagerly
+    asks_knowledge = can_play_many = False
 
 
 def _heuristic_bits(text: Any) -> int:

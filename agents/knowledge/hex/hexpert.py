@@ -4,7 +4,7 @@ import math
 from typing import ClassVar, Unpack
 
 from agents.mcts.rave import RAVE
-from agents.mcts.tree_search import SearchOptions
+from agents.mcts.settings import SearchOptions
 
 
 class Hexpert(RAVE):
