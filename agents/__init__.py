@@ -11,8 +11,8 @@ Examples:
 
 from typing import TYPE_CHECKING
 
-from agents.registry import AGENTS, MOVED
-from hexenv.importing import import_on_demand, keep_old_names
+from agents.registry import AGENTS
+from hexenv.importing import import_on_demand
 
 if TYPE_CHECKING:  # a class is imported when it is asked for; see `__getattr__`
     from agents.core.agent import Agent, ForfeitError, GreedyAgent, RandomAgent, Statistics
@@ -89,7 +89,6 @@ PUBLIC = {path.partition(":")[2]: path for path in AGENTS.values()} | {
 }
 
 __getattr__ = import_on_demand(__name__, PUBLIC)
-keep_old_names(MOVED)
 
 
 def __dir__() -> list[str]:

@@ -74,44 +74,6 @@ KNOWLEDGE: Final = {
 BOOKS: Final = "agents.knowledge.connect4.book"
 """The module that builds and loads opening books: there are books of Connect4 alone."""
 
-MOVED: Final = {
-    "agents.agent": "agents.core.agent",
-    "agents.films": "agents.pictures.films",
-    "agents.match": "agents.arena.match",
-    "agents.models": "agents.policies.models",
-    "agents.naming": "agents.registry",
-    "agents.options": "agents.core.options",
-    "agents.playouts": "agents.mcts.playouts",
-    "agents.plots": "agents.pictures.plots",
-    "agents.policy": "agents.policies.policy",
-    "agents.search.adaptation": "agents.mcts.ppa",
-    "agents.search.bridges": "agents.knowledge.hex.bridges",
-    "agents.search.distance": "agents.mcts.distance",
-    "agents.search.history": "agents.mcts.history",
-    "agents.search.mast": "agents.mcts.mast",
-    "agents.search.nested": "agents.mcts.nrpa",
-    "agents.search.rave": "agents.mcts.rave",
-    "agents.search.replies": "agents.mcts.lgr",
-    "agents.solver": "agents.solvers.solver",
-    "agents.threats": "agents.knowledge.gomoku.threats",
-    "agents.tree_search": "agents.mcts.tree_search",
-    "agents.search.gumbel": "agents.mcts.gumbel",
-    "agents.search.puct": "agents.mcts.puct",
-    "agents.alphahex": "agents.learning",
-    "agents.reading": "agents.core.reading",
-    "agents.files": "agents.core.files",
-    "agents.core.messages": "hexenv.messages",
-    "agents.network": "agents.policies.network",
-    "agents.intervals": "agents.arena.intervals",
-    "agents.tournament": "agents.arena",
-    "agents.accuracy": "agents.arena.accuracy",
-    "agents.htp": "agents.protocols.htp",
-    "agents.gomocup": "agents.protocols.gomocup",
-    "agents.alphabeta": "agents.solvers.alphabeta",
-    "agents.rhmcts": "agents.knowledge.gomoku.rhmcts",
-}
-"""New names of modules and packages by their old ones, which users may still import."""
-
 
 def agent_classes() -> dict[str, type[Any]]:
     """The agents by name."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 import gymnasium
 import pettingzoo  # pyright: ignore[reportMissingTypeStubs]
 
-from hexenv.importing import import_on_demand, keep_old_names
+from hexenv.importing import import_on_demand
 
 if TYPE_CHECKING:  # imported when they are asked for; see `__getattr__`
     from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
@@ -31,29 +31,6 @@ __all__ = [
 
 GAMES: Final = {"connect4": "Connect4", "gomoku": "Gomoku", "hex": "Hex", "tictactoe": "TicTacToe"}
 """The titles of the games by name; the newest version of each is ``hexenv.NAME_v0``."""
-
-MOVED: Final = {
-    "hexenv.aec": "hexenv.envs.aec",
-    "hexenv.boards": "hexenv.learners.boards",
-    "hexenv.learner": "hexenv.learners.boards",
-    "hexenv.opponents": "hexenv.learners.opponents",
-    "hexenv.policies": "hexenv.learners.policies",
-    "hexenv.render.animation": "hexenv.render.svg",
-    "hexenv.render.board": "hexenv.render.geometry",
-    "hexenv.render.canvas": "hexenv.render.rgb",
-    "hexenv.render.picture": "hexenv.render.display",
-    "hexenv.standard_wrapper": "hexenv.envs.standard_wrapper",
-    "hexenv.wrappers.single": "hexenv.wrappers",
-    "hexenv.wrappers.vector": "hexenv.wrappers",
-    "hexenv.observation": "hexenv.envs.observation",
-    "hexenv.position": "hexenv.envs.position",
-    "hexenv.starts": "hexenv.envs.position",
-    "hexenv.games.gomoku.opening_phases": "hexenv.games.gomoku.openings",
-    "hexenv.games.openings": "hexenv.games.gomoku.openings",
-    "hexenv.games.renju": "hexenv.games.gomoku.renju",
-    "hexenv.games.patterns": "hexenv.games.gomoku.patterns",
-}
-"""New names of modules by old ones, which users may still import."""
 
 
 __getattr__ = import_on_demand(
@@ -92,6 +69,5 @@ def register(name: str, module: str) -> None:
         )
 
 
-keep_old_names(MOVED)
 for _name, _title in GAMES.items():
     register(f"hexenv/{_title}-v0", f"hexenv.{_name}_v0")

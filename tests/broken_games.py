@@ -18,8 +18,8 @@ from hexenv.envs.aec import BoardEnv
 from hexenv.games import base
 from hexenv.games.base import DRAW, IN_PLAY
 from hexenv.games.own import game
+from hexenv.learners.vector import BoardVectorEnv
 from hexenv.testing import first_use
-from hexenv.vector import BoardVectorEnv
 
 FAULTS = (
     "none", "short", "endless", "stuck", "action beyond", "action below", "many actions",

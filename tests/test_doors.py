@@ -40,9 +40,9 @@ from agents.registry import make_agent, make_environment
 from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
 from hexenv.envs.aec import ViewOptions
 from hexenv.games.tictactoe import TicTacToe
+from hexenv.learners.single import SingleEnv
+from hexenv.learners.vector import BoardVectorEnv
 from hexenv.messages import suggestion
-from hexenv.single import SingleEnv
-from hexenv.vector import BoardVectorEnv
 
 
 def begun(env, **given):

@@ -27,7 +27,7 @@ LAYERS = (
     "render",
     "envs",
     "learners wrappers",
-    "connect4_v0 gomoku_v0 hex_v0 tictactoe_v0 pool single vector",
+    "connect4_v0 gomoku_v0 hex_v0 tictactoe_v0",
     "adapters",
 )
 """The rooms of `hexenv`, from the lowest layer: each imports its own layer and those below."""

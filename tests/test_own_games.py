@@ -22,9 +22,9 @@ from hexenv.envs.aec import BoardEnv
 from hexenv.envs.standard_wrapper import with_standard_wrapper
 from hexenv.games import base, notation
 from hexenv.games.own import game
-from hexenv.single import SingleEnv
+from hexenv.learners.single import SingleEnv
+from hexenv.learners.vector import BoardVectorEnv
 from hexenv.testing.compilable import check_source
-from hexenv.vector import BoardVectorEnv
 
 by_name = pytest.mark.parametrize("rules", OWN_GAMES, ids=lambda rules: rules.name)
 EXTRA_TURNS = (Subtraction(7), Boxes(1, 2), Boxes(1, 1))

@@ -13,7 +13,7 @@ from processes import run_example
 from agents import PolicyAgent
 from agents.cli import main
 from agents.progress import Anchors, RatingLog, rate_policy, read_ratings
-from hexenv.pool import OpponentPool
+from hexenv.learners.pool import OpponentPool
 
 pytest.importorskip("sb3_contrib", reason="the extra sb3 is not installed")
 

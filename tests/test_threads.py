@@ -13,7 +13,7 @@ from agents import UCT, AlphaBeta, RandomAgent
 from agents.core.agent import Turn
 from agents.core.background import in_background
 from hexenv import tictactoe_v0
-from hexenv.pool import OpponentPool
+from hexenv.learners.pool import OpponentPool
 
 
 def started():
@@ -160,7 +160,7 @@ work = lambda: agent.act(env) != first
 VECTOR = """
 import numpy as np
 from hexenv import tictactoe_v0
-from hexenv.vector import BoardVectorEnv
+from hexenv.learners.vector import BoardVectorEnv
 envs = BoardVectorEnv(tictactoe_v0.raw_env, 4, threads=2, opponent="random", illegal="penalise")
 envs.reset(seed=1)
 def work():

@@ -19,7 +19,6 @@ from agents.search.simulation import Simulation, all_moves
 from agents.search.tree import ROOT, UNPROVEN, Tree
 from hexenv.compiled import compiled, kernel
 from hexenv.games.base import Game, State
-from hexenv.importing import import_on_demand
 
 SCHEDULES: Final = ("mse", "hand", "text")
 """How the weight of AMAF shrinks, see `amaf_weight`; its number in compiled code:"""
@@ -204,7 +203,3 @@ class RAVE(TreeSearchAgent):
             whole_number_within("plain_every", plain_every, 0, 2**31),
         )
         super().__init__(variant_of(rule, playout), simulations, seconds, **options)
-
-
-# `agents.search.rave`, the old name of this module, had both rules.
-__getattr__ = import_on_demand(__name__, {"Grave": "agents.mcts.grave:Grave"})

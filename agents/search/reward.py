@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, Protocol
 from agents.search.simulation import Part, Simulation, part
 from agents.search.tree import Tree
 from hexenv.games.base import Game, State
-from hexenv.importing import import_on_demand
 
 
 class Reward(Part, Protocol):
@@ -104,9 +103,3 @@ class MeanBackup(NamedTuple):
 
     def revise(self, tree: Tree, simulation: Simulation, exact: bool) -> None:
         """The means are there."""
-
-
-# Rewards that were here and are now beside their agent.
-__getattr__ = import_on_demand(
-    __name__, {name: f"agents.mcts.quality:{name}" for name in ("Discounted", "RelativeBonus")}
-)

@@ -15,7 +15,6 @@ from agents.search.simulation import Part, part
 from agents.search.tree import Tree
 from hexenv.compiled import inlined_kernel, kernel, optional_method
 from hexenv.games.base import Game, State
-from hexenv.importing import import_on_demand
 
 SQRT_LOGS: Final = np.sqrt(np.log(np.maximum(np.arange(4096), 1)))
 """sqrt(ln n) for n below 4096, as most visit counts are: a logarithm takes as long as a ply."""
@@ -157,9 +156,3 @@ class UCB1(NamedTuple):
 
     def score(self, tree: Tree, child: int, prepared: float) -> float:
         return tree.value[child] + prepared * tree.spread[child]
-
-
-# Rules that were here and are now beside their agents.
-__getattr__ = import_on_demand(
-    __name__, {"UCB1Tuned": "agents.mcts.ucb1_tuned:UCB1Tuned", "Evenly": "agents.mcts.flat:Evenly"}
-)

@@ -12,7 +12,7 @@ from sb3_contrib import MaskablePPO
 
 from agents.progress import RatingLog
 from hexenv.adapters.sb3 import BoardVecEnv, LogRatings, SelfPlay
-from hexenv.pool import OpponentPool
+from hexenv.learners.pool import OpponentPool
 
 options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 options.add_argument("--folder", default="runs/league", help="of ratings and pool")

@@ -14,7 +14,7 @@ from sb3_contrib import MaskablePPO
 
 from agents import PolicyAgent
 from hexenv.adapters.sb3 import BoardCNN, BoardVecEnv, SelfPlay
-from hexenv.pool import OpponentPool
+from hexenv.learners.pool import OpponentPool
 
 options = parser(__doc__, steps=1_500_000)
 options.add_argument("--out", help="the model's file")

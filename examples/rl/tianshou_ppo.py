@@ -27,7 +27,7 @@ from torch.distributions import Categorical
 
 import hexenv  # noqa: F401  # registers the environments
 from agents import PolicyAgent
-from hexenv.pool import OpponentPool
+from hexenv.learners.pool import OpponentPool
 
 options = parser(__doc__, steps=300_000)
 options.add_argument("--envs", type=int, default=64)

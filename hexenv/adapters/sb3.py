@@ -240,7 +240,7 @@ class SelfPlay(BaseCallback):
 
     Examples:
         >>> from sb3_contrib import MaskablePPO
-        >>> from hexenv.pool import OpponentPool
+        >>> from hexenv.learners.pool import OpponentPool
         >>> pool = OpponentPool("random", most=4)
         >>> envs = BoardVecEnv("hexenv/TicTacToe-v0", num_envs=8, opponent=pool, mask_in="info")
         >>> model = MaskablePPO("MlpPolicy", envs, n_steps=16, batch_size=128, n_epochs=1)

@@ -2,7 +2,7 @@
 
 Examples:
     >>> import gymnasium
-    >>> from hexenv.pool import OpponentPool
+    >>> from hexenv.learners.pool import OpponentPool
     >>> pool = OpponentPool(["random", ("greedy", 0.5)], sampling="pfsp", most=16)
     >>> envs = gymnasium.make_vec("hexenv/TicTacToe-v0", num_envs=8, opponent=pool)
     >>> pool.add(lambda observations, masks: masks.argmax(axis=1), title="first cell")

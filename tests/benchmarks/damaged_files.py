@@ -53,7 +53,7 @@ from agents.records.formats import load_games
 from agents.records.formats import save_games as save_records
 from hexenv import tictactoe_v0
 from hexenv.games import connect4, tictactoe
-from hexenv.pool import OpponentPool
+from hexenv.learners.pool import OpponentPool
 
 MOST_SECONDS, MOST_BYTES = 2.0, 500_000_000
 LONGEST = 60
