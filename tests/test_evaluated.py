@@ -17,7 +17,6 @@ from agents.mcts.gumbel import Gumbel, halving_schedule
 from agents.mcts.puct import PUCT, draw_action
 from agents.registry import make_agent
 from agents.search.children import best_child
-from agents.search.environment import planner_view
 from agents.search.evaluated import (
     EvaluatedSearch,
     new_cache,
@@ -31,6 +30,7 @@ from agents.search.reward import WinLoss
 from agents.search.rollouts import RolloutEvaluator
 from agents.search.tree import ROOT, add_node, child_by_action, children, new_tree, node_arrays
 from agents.search.variant import Variant, with_memory
+from agents.search.view import planner_view
 from hexenv import tictactoe_v0
 from hexenv.games import base, notation
 

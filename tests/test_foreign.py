@@ -31,8 +31,9 @@ from agents import (
 )
 from agents.search import foreign
 from agents.search.clones import SHARED, clone, duplicate, silent_clone
-from agents.search.environment import UnfitEnvironmentError, action_mask, is_over, planner_view
+from agents.search.environment import UnfitEnvironmentError, action_mask, is_over
 from agents.search.foreign import ForeignGame, without_guards
+from agents.search.view import planner_view
 from hexenv import connect4_v0, tictactoe_v0
 from hexenv.envs.aec import BoardEnv
 from hexenv.envs.standard_wrapper import StandardWrapper

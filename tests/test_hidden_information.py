@@ -35,13 +35,9 @@ from agents.cli import main
 from agents.records import GameRecord, Recorder, load_record, save_record
 from agents.search import requirements
 from agents.search.clones import clone
-from agents.search.environment import (
-    PERFECT_INFORMATION,
-    UnfitEnvironmentError,
-    is_over,
-    planner_view,
-)
+from agents.search.environment import PERFECT_INFORMATION, UnfitEnvironmentError, is_over
 from agents.search.requirements import check_planning, known_traits
+from agents.search.view import planner_view
 from agents.solvers import solver as exact
 from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
 

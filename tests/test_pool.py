@@ -10,7 +10,8 @@ from environments import single, vector
 from gymnasium.vector import AutoresetMode
 
 from agents import UCT, PolicyAgent
-from hexenv.learners.pool import OpponentPool, PoolRoster, Tally
+from hexenv.learners.members import Tally
+from hexenv.learners.pool import OpponentPool, PoolRoster
 
 SAMPLINGS = ("uniform", "pfsp", "pfsp-variance", "latest")
 

@@ -21,7 +21,7 @@ from agents.arena import play_match
 from agents.cli import main
 from agents.records import load_record
 from agents.registry import make_agent, make_environment
-from agents.search.environment import planner_view
+from agents.search.view import planner_view
 from hexenv.learners.single import SingleEnv
 from hexenv.learners.vector import BoardVectorEnv
 from hexenv.testing import check_game, perft

@@ -27,7 +27,8 @@ from agents.core.structured import convert
 from agents.core.workers import Limits, LocalPool, Lost, Pool, ProcessPool, Worker
 from agents.records.recorder import Recorder
 from agents.registry import make_agent
-from agents.search.environment import action_mask, planner_view
+from agents.search.environment import action_mask
+from agents.search.view import planner_view
 from hexenv.cpus import usable_cpus
 from hexenv.extras import library
 

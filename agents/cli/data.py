@@ -10,7 +10,8 @@ from rich.progress import Progress
 
 from agents.cli import shared
 from agents.core.workers import StartError
-from agents.data.folder import FORMATS, check_formats, make_data
+from agents.data.folder import FORMATS
+from agents.data.making import check_formats, make_data
 from agents.data.positions import Positions
 from agents.search.environment import UnfitEnvironmentError
 from agents.search.evaluator import PolicyError

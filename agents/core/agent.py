@@ -14,13 +14,8 @@ from typing import Any, ClassVar, Final, Protocol, Self, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.search.environment import (
-    View,
-    check_in_play,
-    check_route,
-    legal_actions,
-    planner_view,
-)
+from agents.search.environment import View, check_in_play, legal_actions
+from agents.search.view import check_route, planner_view
 from hexenv.compiled import CompiledFunction, announced
 from hexenv.learners.policies import greedy_action
 from hexenv.messages import check_seed, expect_parameters, full_signature, hundredths, shortened
@@ -102,7 +97,7 @@ class Statistics:
             search has one, with the root noise; they add up to 1. Else None.
         proven_actions: The actions whose value is proven.
         assumed: What the search assumed although it is false in this environment (see
-            `agents.search.environment.planner_view`); then nothing is proven. Else None.
+            `agents.search.view.planner_view`); then nothing is proven. Else None.
     """
 
     visits: NDArray[np.int64]
@@ -375,7 +370,7 @@ class GreedyAgent(SeededAgent):
         2
 
     Args:
-        route: How it plans; see `agents.search.environment.planner_view`.
+        route: How it plans; see `agents.search.view.planner_view`.
         seed: Of the random stream; None: a different one each time.
         assume: What to assume although the environment does not have it; see `route`.
 

@@ -5,7 +5,8 @@
 `agents.learning.data` has a dataset of PyTorch.
 """
 
-from agents.data.folder import Data, make_data
+from agents.data.folder import Data
+from agents.data.making import make_data
 from agents.data.playing import Recipe
 from agents.data.positions import Positions
 

@@ -1,12 +1,11 @@
 """A search that a policy leads, in many games at once: one batch has the leaves of all trees."""
 
 from functools import partial
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.mcts.evaluated_search import EvaluatedSearchAgent
 from agents.mcts.many_games import ManyGames, Which
 from agents.search.evaluated import EvaluatedSearch, new_cache, new_trees, tree_of
 from agents.search.many import Lines, compiled_make_many_ready
@@ -15,6 +14,9 @@ from agents.search.variant import with_memory
 from hexenv.compiled import announced
 from hexenv.compiled_packing import packed
 from hexenv.games.base import new_states
+
+if TYPE_CHECKING:
+    from agents.mcts.evaluated_search import EvaluatedSearchAgent
 
 
 class ManyEvaluatedSearches(ManyGames):
@@ -25,7 +27,7 @@ class ManyEvaluatedSearches(ManyGames):
     """
 
     def __init__(
-        self, agent: EvaluatedSearchAgent, env: Any, count: int, threads: int | None = None
+        self, agent: "EvaluatedSearchAgent", env: Any, count: int, threads: int | None = None
     ) -> None:
         self._led, self._env = agent, env
         super().__init__(agent, env, count, threads)

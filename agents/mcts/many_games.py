@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import wait
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from agents.core.agent import Statistics
 from agents.mcts.planner import expect_room
 from agents.mcts.settings import FINAL_MOVES
-from agents.mcts.tree_search import TreeSearchAgent
 from agents.mcts.worker import TreeWorker, nodes_for
 from agents.search.environment import View, check_in_play, is_transparent
 from agents.search.many import (
@@ -30,6 +29,9 @@ from hexenv.compiled_packing import PackingError, packed, stream_rows
 from hexenv.cpus import Threads, usable_cpus
 from hexenv.games.base import new_states
 
+if TYPE_CHECKING:
+    from agents.mcts.tree_search import TreeSearchAgent
+
 Which = NDArray[np.int64]
 """Numbers of games."""
 THREAD_SECONDS: Final = 0.002
@@ -37,7 +39,7 @@ THREAD_SECONDS: Final = 0.002
 
 
 def many_searches(
-    agent: TreeSearchAgent, env: Any, count: int, threads: int | None
+    agent: "TreeSearchAgent", env: Any, count: int, threads: int | None
 ) -> "ManySearches | None":
     """A search with playouts in many games; None if it can play them only one by one."""
     has_own_memory = cast("Any", type(agent.variant.reward)).with_memory is not no_memory
@@ -51,7 +53,7 @@ def many_searches(
         return None
 
 
-def plays_alike(agent: TreeSearchAgent, env: Any) -> bool:
+def plays_alike(agent: "TreeSearchAgent", env: Any) -> bool:
     """Whether an agent runs a number of simulations in one tree, and nothing else.
 
     A class from outside this package that has methods of its own may do anything.
@@ -84,7 +86,7 @@ class ManyGames:
     """
 
     def __init__(
-        self, agent: TreeSearchAgent, env: Any, count: int, threads: int | None = None
+        self, agent: "TreeSearchAgent", env: Any, count: int, threads: int | None = None
     ) -> None:
         self.agent = agent
         self.name = getattr(agent, "name", type(agent).__name__)

@@ -37,7 +37,8 @@ from numpy.typing import NDArray
 from agents.core.agent import OnSlice, SeededAgent, Statistics
 from agents.core.budget import ENDLESS, spend
 from agents.core.options import check_budget, expect_one_of, number_within, whole_number_within
-from agents.search.environment import View, check_in_play, check_route, planner_view
+from agents.search.environment import View, check_in_play
+from agents.search.view import check_route, planner_view
 from hexenv.compiled import (
     CompiledFunction,
     announced,
@@ -474,9 +475,9 @@ class NRPA(SeededAgent):
         keep_policy: Whether a search starts with the weights of the last one: False (text, defect
             7: True, whoever was to move then).
         faithful: Whether the options left None are the text's.
-        route: As of `agents.search.environment.planner_view`.
+        route: As of `agents.search.view.planner_view`.
         seed: Of the random stream; None for a random one.
-        assume: As of `agents.search.environment.planner_view`.
+        assume: As of `agents.search.view.planner_view`.
 
     Attributes:
         statistics: Of the last search.

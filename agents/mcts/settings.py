@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Annotated, Final, TypedDict
 
 from agents.core.options import OneOf, Within, check_fields
-from agents.search.environment import check_route
 from agents.search.proofs import SOLVERS
+from agents.search.view import check_route
 from hexenv.messages import check_seed
 
 FINAL_MOVES: Final = ("visits", "value", "lcb")
@@ -64,7 +64,7 @@ class Settings:
         implicit_minimax: In games with a board evaluation (the same): the share of a child's mean,
             0 to 1, that is replaced by the minimax value of the evaluation; see
             `agents.knowledge.gomoku.minimax`.
-        route: How it plans; see `agents.search.environment.planner_view`.
+        route: How it plans; see `agents.search.view.planner_view`.
         seed: Of the random stream; None: a different one each time.
         assume: What to assume although the environment does not have it; see `route`. Then nothing
             is proven.

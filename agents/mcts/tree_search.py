@@ -21,10 +21,11 @@ from agents.mcts.planner import Planner
 from agents.mcts.roots import choose, root_statistics, statistics_of_win
 from agents.mcts.settings import SearchOptions, Settings
 from agents.mcts.worker import TreeWorker, WorkerRun
-from agents.search.environment import View, check_in_play, planner_view, turn_based
+from agents.search.environment import View, check_in_play
 from agents.search.proofs import SOLVERS
 from agents.search.tree import Tree
 from agents.search.variant import Variant
+from agents.search.view import planner_view, turn_based
 from hexenv.compiled import announced
 from hexenv.messages import check_seed
 

@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, cast
 
 from msgspec import Meta
 
@@ -26,8 +26,11 @@ from agents.policies.network import NetworkAgent
 from agents.policies.policy import PolicyAgent
 from agents.registry import AGENTS
 from hexenv.extras import library
-from hexenv.learners.pool import Drop, Member, OpponentPool, Sampling, Tally
+from hexenv.learners.members import Drop, Member, Sampling, Tally
 from hexenv.messages import error_in
+
+if TYPE_CHECKING:
+    from hexenv.learners.pool import OpponentPool
 
 FORMAT: Final = "hexenv-pool"
 VERSION: Final = 1
@@ -96,7 +99,7 @@ class SavedPool:
 # ---- writing -------------------------------------------------------------------------------------
 
 
-def save_pool(pool: OpponentPool, folder: str | os.PathLike[str]) -> None:
+def save_pool(pool: "OpponentPool", folder: str | os.PathLike[str]) -> None:
     """See `hexenv.learners.pool.OpponentPool.save`."""
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
@@ -153,11 +156,11 @@ def is_of_sb3(policy_class: Any) -> bool:
 
 
 def load_pool(
-    pool_class: type[OpponentPool],
+    pool_class: "type[OpponentPool]",
     folder: str | os.PathLike[str],
     given: Mapping[str, Any],
     module: Any,
-) -> OpponentPool:
+) -> "OpponentPool":
     """See `hexenv.learners.pool.OpponentPool.load`."""
     path = Path(folder) / "pool.json"
     found = read_object(path)

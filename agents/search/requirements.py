@@ -32,7 +32,6 @@ from agents.search.environment import (
     PERFECT_INFORMATION,
     TRANSPARENT,
     UnfitEnvironmentError,
-    View,
     class_name,
     is_over,
     layers_of,
@@ -40,12 +39,9 @@ from agents.search.environment import (
     names_of,
 )
 from agents.search.foreign import (
-    ForeignGame,
-    ForeignState,
     digest_of,
     same,
     snapshot,
-    without_guards,
 )
 
 
@@ -133,22 +129,6 @@ def _of_openspiel(game_type: Any) -> Traits | None:
 
 
 # ---- refusing ------------------------------------------------------------------------------------
-
-
-def foreign_view(env: Any, assume: str | None, discount: float | None = None) -> View:
-    """A foreign environment as a game to plan in; see `agents.search.environment.planner_view`."""
-    if discount is not None and len(getattr(env, "possible_agents", ())) != 2:
-        from agents.search import returns  # most environments are for two
-
-        return returns.returns_view(env, assume, discount)
-    game = ForeignGame(env)
-    assumed = check_planning(env, assume)
-    root = ForeignState(env)
-    if not is_over(env):
-        twin = silent_clone(without_guards(env))
-        # Where something is left to chance, one action leads to several positions.
-        root = game.root_state(twin) if assumed is None else ForeignState(twin)
-    return View(game, root, compiles=False, actions=None, assumed=assumed)
 
 
 _tried: Final[dict[int, tuple[str, ...]]] = {}

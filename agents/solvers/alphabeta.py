@@ -13,9 +13,10 @@ from agents.core.agent import SeededAgent, Statistics, with_assumption
 from agents.core.budget import Pace
 from agents.core.knowledge import knowledge_of
 from agents.core.options import check_budget
-from agents.search.environment import View, check_in_play, check_route, planner_view
+from agents.search.environment import View, check_in_play
 from agents.search.evaluator import PolicyError, name_of, position_text, refuse
 from agents.search.knowledge import Knowledge, NoKnowledge
+from agents.search.view import check_route, planner_view
 from agents.solvers.depth_first import NODES, UNKNOWN, compiled_search, search
 from hexenv.compiled import announced, compiled, is_compiled, kernel
 from hexenv.games.base import Actions
@@ -207,7 +208,7 @@ class AlphaBeta(SeededAgent):
         patterns: In games whose patterns are known (Gomoku, TicTacToe): whether to evaluate by
             them, if no evaluation is given, and to look only at the candidates of RHMCTS
             (`agents.knowledge.gomoku.candidates`), best first.
-        route: How it plans; see `agents.search.environment.planner_view`.
+        route: How it plans; see `agents.search.view.planner_view`.
         seed: Of the random stream; None: a different one each time.
         assume: What to assume although the environment does not have it; see `route`.
 

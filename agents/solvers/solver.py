@@ -30,7 +30,8 @@ from agents.core.knowledge import games_with, knowledge_of
 from agents.core.options import check_budget
 from agents.mcts.uct import UCT
 from agents.registry import BOOKS
-from agents.search.environment import View, check_in_play, check_route, legal_actions, planner_view
+from agents.search.environment import View, check_in_play, legal_actions
+from agents.search.view import check_route, planner_view
 from agents.solvers.exhaustive import ExhaustiveSolver, ForeignTree, NoTactics, TreeState
 from agents.solvers.questions import Clock, ExactSolver
 from hexenv.compiled import announced, uses_machine_code
@@ -226,7 +227,7 @@ class Solver(SeededAgent):
         book: Path of an opening book for Connect4, made by `build_book`.
         table_entries: Of the table in which positions are kept, 8 to 47 bytes each. The table is
             shared by all solvers of the game in this process; Hex has 2^20 at most.
-        route: How it plans; see `agents.search.environment.planner_view`.
+        route: How it plans; see `agents.search.view.planner_view`.
         seed: Of the random stream; None: a different one each time.
         assume: What to assume although the environment does not have it; see `route`.
 

@@ -20,7 +20,8 @@ from hexenv.envs.observation import Observation, observation_of
 from hexenv.envs.position import describe, state_dtype_of, state_in
 from hexenv.games.base import State
 from hexenv.learners.boards import Boards, action_array, make_raw_env, split_options
-from hexenv.learners.pool import OpponentPool, PoolRoster, Tally
+from hexenv.learners.members import Tally
+from hexenv.learners.pool import OpponentPool, PoolRoster
 from hexenv.messages import check_whole_seed
 from hexenv.render.display import PICTURE_MODES, RenderModes, check_render_mode
 

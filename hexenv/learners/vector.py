@@ -36,7 +36,8 @@ from hexenv.learners.boards import (
     make_raw_env,
     split_options,
 )
-from hexenv.learners.pool import OpponentPool, PoolRoster, Tally
+from hexenv.learners.members import Tally
+from hexenv.learners.pool import OpponentPool, PoolRoster
 from hexenv.messages import check_whole_seed, not_one_of
 from hexenv.render.display import PICTURE_MODES, board_image, check_render_mode, render_picture
 
