@@ -12,10 +12,13 @@ Examples:
 from typing import TYPE_CHECKING
 
 from agents.registry import AGENTS
-from hexenv.importing import import_on_demand
+from hexenv.common.importing import import_on_demand
 
 if TYPE_CHECKING:  # a class is imported when it is asked for; see `__getattr__`
-    from agents.core.agent import Agent, ForfeitError, GreedyAgent, RandomAgent, Statistics
+    from agents.apps.protocols.gomocup import GomocupEngine
+    from agents.apps.protocols.htp import HTPEngine
+    from agents.core.agent import Agent, ForfeitError, Statistics
+    from agents.core.baselines import GreedyAgent, RandomAgent
     from agents.knowledge.gomoku.rhmcts import RHMCTS
     from agents.knowledge.hex.hex_alphabeta import HexAlphaBeta
     from agents.knowledge.hex.hexpert import Hexpert
@@ -39,8 +42,6 @@ if TYPE_CHECKING:  # a class is imported when it is asked for; see `__getattr__`
     from agents.mcts.uct import UCT
     from agents.policies.network import NetworkAgent, OwnNetworkAgent
     from agents.policies.policy import PolicyAgent
-    from agents.protocols.gomocup import GomocupEngine
-    from agents.protocols.htp import HTPEngine
     from agents.solvers.alphabeta import AlphaBeta
     from agents.solvers.solver import Solver
 

@@ -23,8 +23,8 @@ from typing import (
     get_type_hints,
 )
 
-from hexenv.importing import attribute_at
-from hexenv.messages import full_signature, not_one_of, typed_dict_of
+from hexenv.common.importing import attribute_at
+from hexenv.common.messages import full_signature, not_one_of, typed_dict_of
 
 if TYPE_CHECKING:
     from agents.core.agent import Agent
@@ -35,15 +35,15 @@ AGENTS: Final = {
     "anet": "agents.mcts.anet:ANETRolloutMCTS",
     "distance": "agents.mcts.distance:DistanceMCTS",
     "flat": "agents.mcts.flat:FlatMonteCarlo",
-    "gomocup": "agents.protocols.gomocup:GomocupEngine",
+    "gomocup": "agents.apps.protocols.gomocup:GomocupEngine",
     "grave": "agents.mcts.grave:GRAVE",
-    "greedy": "agents.core.agent:GreedyAgent",
+    "greedy": "agents.core.baselines:GreedyAgent",
     "gumbel": "agents.mcts.gumbel:GumbelAgent",
     "hex-alphabeta": "agents.knowledge.hex.hex_alphabeta:HexAlphaBeta",
     "hexpert": "agents.knowledge.hex.hexpert:Hexpert",
     "hexzero": "agents.knowledge.hex.hexzero:HexZero",
     "history": "agents.mcts.history:HistoryMCTS",
-    "htp": "agents.protocols.htp:HTPEngine",
+    "htp": "agents.apps.protocols.htp:HTPEngine",
     "lgr": "agents.mcts.lgr:LGR",
     "mast": "agents.mcts.mast:MAST",
     "network": "agents.policies.network:NetworkAgent",
@@ -51,7 +51,7 @@ AGENTS: Final = {
     "own-network": "agents.policies.network:OwnNetworkAgent",
     "puct": "agents.mcts.puct:PUCTAgent",
     "quality": "agents.mcts.quality:QualityMCTS",
-    "random": "agents.core.agent:RandomAgent",
+    "random": "agents.core.baselines:RandomAgent",
     "rave": "agents.mcts.rave:RAVE",
     "rhmcts": "agents.knowledge.gomoku.rhmcts:RHMCTS",
     "rllib": "agents.policies.policy:RLlibPolicy",
@@ -192,8 +192,8 @@ def import_named(module: str, attribute: str) -> Any:
 def parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
     """The named parameters of a class or function.
 
-    Of a class they are those of `hexenv.messages.full_signature`; of a function its own, without
-    those that ``**options: Unpack[SomeTypedDict]`` stands for.
+    Of a class they are those of `hexenv.common.messages.full_signature`; of a function its own,
+    without those that ``**options: Unpack[SomeTypedDict]`` stands for.
     """
     is_class = inspect.isclass(function)
     known = full_signature(function) if is_class else inspect.signature(inspect.unwrap(function))
@@ -204,11 +204,18 @@ def parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
     }
 
 
-def type_hints(function: Callable[..., Any]) -> dict[str, Any]:
-    """The types of a class's or a function's parameters, by name."""
-    hints = get_type_hints(function.__init__ if inspect.isclass(function) else function)
+def type_hints(function: Callable[..., Any], include_extras: bool = False) -> dict[str, Any]:
+    """The types of a class's or a function's parameters, by name.
+
+    With `include_extras` they say what is allowed as well: ``Annotated[str, OneOf(...)]``.
+    """
+    declared = function.__init__ if inspect.isclass(function) else function
+    hints = get_type_hints(declared, include_extras=include_extras)
     for options in filter(None, map(typed_dict_of, list(hints.values()))):
         hints |= get_type_hints(options)
+    if include_extras and hasattr(function, "settings_class"):
+        settings = get_type_hints(cast("Any", function).settings_class, include_extras=True)
+        hints |= {name: settings[name] for name in settings.keys() & hints.keys()}
     return hints
 
 

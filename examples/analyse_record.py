@@ -4,8 +4,8 @@ from pathlib import Path
 
 from agents import UCT
 from agents.arena import play_game
-from agents.pictures.films import film_of
 from agents.records import Recorder, load_record, save_record
+from agents.records.films import film_of
 from agents.solvers import solver
 from hexenv import hex_v0
 

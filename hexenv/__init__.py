@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 import gymnasium
 import pettingzoo  # pyright: ignore[reportMissingTypeStubs]
 
-from hexenv.importing import import_on_demand
+from hexenv.common.importing import import_on_demand
 
 if TYPE_CHECKING:  # imported when they are asked for; see `__getattr__`
     from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0

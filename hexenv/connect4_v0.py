@@ -12,10 +12,10 @@ Version history: v0, first version.
 
 from typing import Unpack
 
+from hexenv.common.messages import with_full_signature
 from hexenv.envs.aec import BoardEnv, ViewOptions
 from hexenv.envs.standard_wrapper import with_standard_wrapper
 from hexenv.games import connect4 as rules
-from hexenv.messages import with_full_signature
 
 __all__ = ["env", "raw_env"]
 

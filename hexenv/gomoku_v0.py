@@ -18,11 +18,11 @@ Version history: v0, first version. Options added since, which change nothing by
 from collections.abc import Sequence
 from typing import Unpack
 
+from hexenv.common.messages import with_full_signature
 from hexenv.envs.aec import BoardEnv, ViewOptions
 from hexenv.envs.standard_wrapper import with_standard_wrapper
 from hexenv.games import gomoku as rules
 from hexenv.games.gomoku import openings
-from hexenv.messages import with_full_signature
 
 __all__ = ["env", "raw_env"]
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from agents.core.agent import ForfeitError
-from agents.search.environment import legal_actions
+from agents.planning.environment import legal_actions
 from hexenv import tictactoe_v0
 
 

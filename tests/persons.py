@@ -5,8 +5,8 @@ import time
 
 import numpy as np
 
+from agents.apps.play.session import Session
 from agents.core.agent import ForfeitError, Statistics
-from agents.play.session import Session
 from agents.registry import make_environment
 
 GAMES = {

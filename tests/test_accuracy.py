@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from agents.apps.cli import main
 from agents.arena.accuracy import (
     Accuracy,
     difference,
@@ -18,7 +19,6 @@ from agents.arena.accuracy import (
     own_sets,
     read_positions,
 )
-from agents.cli import main
 from agents.registry import make_environment
 
 LIMIT = 60

@@ -19,9 +19,9 @@ from grown_trees import with_options
 from agents import UCT, GreedyAgent, RandomAgent
 from agents.arena import ForfeitError, GameResult, MatchSummary, play_game, play_match, summarise
 from agents.arena.intervals import score_interval
+from agents.planning.environment import action_mask
 from agents.policies.policy import PolicyAgent
 from agents.registry import make_agent
-from agents.search.environment import action_mask
 from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
 
 DATA = Path(__file__).parents[1] / "agents" / "arena" / "positions"

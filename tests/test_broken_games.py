@@ -14,13 +14,13 @@ from broken_games import FAR, FAULTS, Marks
 from test_foreign import Heap
 
 from agents import UCT
-from agents.search import foreign
-from agents.search.environment import UnfitEnvironmentError
+from agents.planning import foreign
+from agents.planning.environment import UnfitEnvironmentError
 from agents.search.selection import UCB1
 from agents.search.simulation import part
 from hexenv import tictactoe_v0
 from hexenv.compiled import CompiledFunction, compiled
-from hexenv.compiled_numba import numba
+from hexenv.compiled.numba_parts import numba
 from hexenv.envs.aec import BoardEnv
 from hexenv.games import base
 from hexenv.testing import first_use

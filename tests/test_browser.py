@@ -10,9 +10,9 @@ import pytest
 from test_page import HOSTILE, recorded
 from web_games import serving
 
+from agents.apps.web.page import replay_page
 from agents.records import GameRecord, Search, load_record
 from agents.registry import make_environment
-from agents.web.page import replay_page
 from hexenv.games import base
 from hexenv.render.overlay import Move, Overlay
 from hexenv.render.svg import render_svg

@@ -20,8 +20,8 @@ from agents.knowledge.gomoku.threat_search import (
     search_threats,
 )
 from agents.knowledge.gomoku.threats import ThreatSolver
+from agents.planning.foreign import ForeignGame
 from agents.registry import agent_classes, make_agent, parameters
-from agents.search.foreign import ForeignGame
 from hexenv import gomoku_v0
 from hexenv.games import base, gomoku
 

@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from environments import hearing_interrupts
 
 import hexenv
-from agents.cli import INTERRUPTED, main
+from agents.apps.cli import INTERRUPTED, main
 from agents.mcts.settings import Settings
 from agents.mcts.tree_search import TreeSearchAgent
 from agents.policies.policy import PolicyAgent
@@ -210,7 +210,7 @@ def test_options_of_games(game, options, plies):
         ("uct:simulations=50,c=0.7,final_move=lcb,playout=generic", "uct:simulations=20,c=.5"),
         ("uct:seconds=1e-3", "greedy:route=interpreted"),
         ("uct:simulations=1_0,seconds=none,max_nodes=100", "random:seed=3"),
-        ("agents.mcts.uct.UCT:simulations=5", "agents.core.agent.RandomAgent"),
+        ("agents.mcts.uct.UCT:simulations=5", "agents.core.baselines.RandomAgent"),
     ],
 )
 def test_agents_with_parameters(agents):
@@ -323,7 +323,7 @@ def test_help_has_whole_sentences():
 
 def run_hexenv(*arguments):
     """What a process of its own printed."""
-    command = [sys.executable, "-m", "agents.cli", *arguments]
+    command = [sys.executable, "-m", "agents.apps.cli", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=True)
 
 
@@ -396,7 +396,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("agent", "error"), REFUSED)
 def test_an_agent_that_cannot_be_compiled_is_an_error_after_all_others(monkeypatch, agent, error):
-    monkeypatch.setattr("agents.cli.compile_all.uses_machine_code", lambda: True)
+    monkeypatch.setattr("agents.apps.cli.compile_all.uses_machine_code", lambda: True)
     monkeypatch.syspath_prepend(str(Path(__file__).parent))
     names = "tictactoe", agent, "rhmcts", "greedy"
     result = run("compile", *names, "--workers", 0, status=1)
@@ -797,7 +797,7 @@ def test_an_environment_of_pettingzoos():
 # ---- as a program --------------------------------------------------------------------------------
 
 SCRIPT = shutil.which("hexenv", path=str(Path(sys.executable).parent))
-PROGRAMS = {"module": [sys.executable, "-m", "agents.cli"], "script": [SCRIPT or "hexenv"]}
+PROGRAMS = {"module": [sys.executable, "-m", "agents.apps.cli"], "script": [SCRIPT or "hexenv"]}
 over_programs = pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
 
 

@@ -38,9 +38,9 @@ from hexenv.compiled import (
     is_compiled,
     kernel,
 )
-from hexenv.compiled_callees import CLASSES
-from hexenv.compiled_numba import event as numba_event
-from hexenv.compiled_numba import numba
+from hexenv.compiled.callees import CLASSES
+from hexenv.compiled.numba_parts import event as numba_event
+from hexenv.compiled.numba_parts import numba
 from hexenv.games import base, connect4, gomoku, hex, tictactoe
 
 pytestmark = [pytest.mark.compiled, pytest.mark.sample]
@@ -494,10 +494,12 @@ def test_an_edit_of_what_a_game_imports_is_seen(sums):
     weights = " + ".join(IMPORTS.values())
     sums.write("mine/rules.py", "\n".join(IMPORTS) + RULE.replace("10 * number", weights))
     program = ADD_UP.replace("rules", "mine.rules") + (
-        "from hexenv.compiled_cache import _sources\n"
+        "from hexenv.compiled.cache import _sources\n"
         "print(*[text.split()[0] for text in _sources(['mine.rules'])])"
     )
-    ours = "hexenv.compiled hexenv.compiled_cache hexenv.compiled_callees hexenv.compiled_numba"
+    ours = (
+        "hexenv.compiled hexenv.compiled.cache hexenv.compiled.callees hexenv.compiled.numba_parts"
+    )
     followed = f"{ours} mine mine.a mine.b mine.c mine.e mine.e.f mine.e.h mine.g mine.i mine.rules"
     assert sums.run(program).text == f"20\n{followed}"
     sums.write("mine/i.py", "ONE = 11\n")
@@ -507,7 +509,7 @@ def test_an_edit_of_what_a_game_imports_is_seen(sums):
 @needs_compiler
 def test_what_else_a_process_has_loaded_does_not_matter(sums):
     sums.write("mine.py", "import hexenv\n")
-    ask = "import mine\nfrom hexenv.compiled_cache import _sources\nprint(_sources(['mine']))"
+    ask = "import mine\nfrom hexenv.compiled.cache import _sources\nprint(_sources(['mine']))"
     others = "", "from hexenv import connect4_v0, hex_v0\n"
     assert len({sums.run(other + ask).text for other in others}) == 1
 

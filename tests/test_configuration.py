@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 from msgspec import Struct
 
-from agents.cli import main
+from agents.apps.cli import main
 from agents.core.reading import read_object
 from agents.core.structured import fields_of, meta_of
 from agents.learning.configuration import (
@@ -248,7 +248,7 @@ def test_a_mistake_at_the_command_is_one_line(arguments, message, tmp_path):
 def test_parameters_are_described_without_pytorch():
     code = (
         "import sys\n"
-        "from agents.cli import main\n"
+        "from agents.apps.cli import main\n"
         "main(['train', 'hex', '--describe'], standalone_mode=False)\n"
         "assert 'torch' not in sys.modules\n"
     )

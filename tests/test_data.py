@@ -9,8 +9,8 @@ import pytest
 from training_runs import call
 
 from agents import GreedyAgent, RandomAgent
-from agents.data import Data, Positions, Recipe, folder, make_data, playing
-from agents.data.positions import check_positions
+from agents.learning.data import Data, Positions, Recipe, folder, make_data, playing
+from agents.learning.data.positions import check_positions
 from agents.registry import make_agent, make_environment
 from hexenv import hex_v0
 from hexenv.games import hex as hex_game
@@ -289,7 +289,7 @@ def test_bad_folders_are_refused(made, tmp_path):
 
 def test_parquet_has_the_same(made):
     pytest.importorskip("pyarrow", reason="the extra parquet is not installed")
-    from agents.data.parquet import load_parquet
+    from agents.learning.data.parquet import load_parquet
 
     make_data(made.path, "hex", [UCT], 5, options=OPTIONS, seed=5, formats=["parquet"])
     files = sorted((made.path / "parquet").iterdir())
@@ -306,7 +306,7 @@ def test_parquet_has_the_same(made):
 def test_minari_has_the_same(made):
     minari = pytest.importorskip("minari", reason="the extra minari is not installed")
     pytest.importorskip("h5py", reason="the extra minari is not installed")
-    from agents.data.minari import INFOS, dataset_path
+    from agents.learning.data.minari import INFOS, dataset_path
 
     make_data(made.path, "hex", [UCT], 5, options=OPTIONS, seed=5, formats=["minari"])
     dataset, positions = minari.MinariDataset(dataset_path(made)), made.positions()
@@ -338,7 +338,7 @@ def test_minari_has_the_same(made):
 
 def test_a_dataset_of_pytorch(made):
     torch = pytest.importorskip("torch", reason="the extra torch is not installed")
-    from agents.learning.data import PositionDataset
+    from agents.learning.dataset import PositionDataset
 
     dataset, positions = PositionDataset(made.path), made.positions()
     searched = positions.take(positions.searched)
@@ -358,7 +358,7 @@ def test_a_dataset_of_pytorch(made):
 
 def test_games_of_data_are_as_self_play_gives_them(made, tmp_path):
     pytest.importorskip("torch", reason="the extra train is not installed")
-    from agents.learning.data import games_of
+    from agents.learning.dataset import games_of
     from agents.learning.replay import ReplayBuffer, load_games, save_games
 
     positions = made.positions()
@@ -378,7 +378,7 @@ def test_games_of_data_are_as_self_play_gives_them(made, tmp_path):
 
 def test_decided_positions_of_data_can_be_left_out(made):
     pytest.importorskip("torch", reason="the extra train is not installed")
-    from agents.learning.data import games_of
+    from agents.learning.dataset import games_of
 
     positions = made.positions()
     found, whole = games_of(positions, decided=False), games_of(positions)
@@ -441,7 +441,7 @@ def test_a_format_without_its_library_is_refused_before_anything_is_shown(tmp_pa
     def missing(module, extra):
         raise ImportError(f"no {module}")
 
-    monkeypatch.setattr("agents.data.parquet.library", missing)
+    monkeypatch.setattr("agents.learning.data.parquet.library", missing)
     command = ["data", "tictactoe", "--agent", "random", "--games", 1, "--to", tmp_path / "new"]
     result = call(*command, "--workers", 0, "--format", "parquet", status=2)
     assert "no pyarrow" in result.stderr

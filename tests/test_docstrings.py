@@ -8,7 +8,7 @@ import re
 import gymnasium
 import pytest
 from sources import ROOT, SOURCES, text_of, tree_of
-from test_public_names import AMONG_OTHERS, PUBLIC
+from test_public_names import WITH_LIST, imported, listed_in, programs
 
 from agents.registry import AGENTS
 
@@ -17,9 +17,9 @@ COUNTS = {name: len(PROMPT.findall(text_of(name))) for name in SOURCES}
 EXAMPLES = {name: count for name, count in COUNTS.items() if count}
 """How many there are in each module that has some."""
 NEEDS = {
-    "agents.learning.data": ("torch", "train"),
-    "agents.pictures.plots": ("matplotlib", "plot"),
-    "agents.progress.writers": ("tensorboard", "train"),
+    "agents.learning.dataset": ("torch", "train"),
+    "agents.records.plots": ("matplotlib", "plot"),
+    "agents.learning.progress.writers": ("tensorboard", "train"),
     "hexenv.adapters.networks": ("torch", "train"),
 }
 """The library that the examples of a module need, and its extra."""
@@ -27,8 +27,8 @@ ADAPTERS = ("hexenv.adapters.rllib", "hexenv.adapters.sb3", "hexenv.adapters.tor
 """Whose libraries CI has in an environment of their own; `test_rl.py` runs their examples."""
 OF_MODULES = (
     "agents", "agents.arena", "agents.knowledge.gomoku.threats", "agents.policies.policy",
-    "agents.progress", "agents.records", "hexenv", "hexenv.learners.pool", "hexenv.learners.single",
-    "hexenv.learners.vector", "hexenv.wrappers",
+    "agents.learning.progress", "agents.records", "hexenv", "hexenv.learners.pool",
+    "hexenv.learners.single", "hexenv.learners.vector", "hexenv.wrappers",
 )  # fmt: skip
 """Modules that begin with an example."""
 PARTS = (
@@ -61,12 +61,12 @@ def is_made_by_users(node):
 
 def imported_classes():
     """The classes that users import, as pairs of a module and a name."""
-    for module, names in PUBLIC.items():
+    for module in WITH_LIST:
         public = importlib.import_module(module)
-        for name in names.split():
+        for name in listed_in(module):
             yield getattr(getattr(public, name), "__module__", ""), name
-    for module, names in AMONG_OTHERS.items():  # some of them need a library
-        yield from ((module, name) for name in names.split())
+    for text in programs():
+        yield from ((module, name) for module, name in imported(text) if module[0] == "h")
 
 
 def parts_of_a_search():

@@ -21,7 +21,7 @@ from benchmarks import speed
 
 from agents.arena import recommended
 from agents.registry import AGENTS
-from hexenv import extras
+from hexenv.common import extras
 
 ROOT = Path(__file__).parents[1]
 GUIDES = ROOT / "docs" / "pages"
@@ -94,7 +94,7 @@ NEEDS = {
     "alphazero:net": ("torch", "train"),
     "AlphaZero(": ("torch", "train"),
     "agents.learning": ("torch", "train"),
-    "agents.data.minari": ("minari", "minari"),
+    "agents.learning.data.minari": ("minari", "minari"),
     "--format parquet": ("pyarrow", "parquet"),
     "--format minari": ("minari", "minari"),
     "RecordVideo(": ("moviepy", "video"),
@@ -166,7 +166,7 @@ def run(command, directory):
     paths = [str(Path(sys.executable).parent), os.environ["PATH"]]
     environment = {**os.environ, "PATH": os.pathsep.join(paths), "PYTHONPATH": str(ROOT)}
     if command.startswith("hexenv "):  # of this checkout, whatever is installed
-        command = f"{sys.executable} -m agents.cli {command.removeprefix('hexenv ')}"
+        command = f"{sys.executable} -m agents.apps.cli {command.removeprefix('hexenv ')}"
     done = subprocess.run(
         ["bash", "-c", command], cwd=directory, env=environment, input=told,
         capture_output=True, text=True, timeout=600, check=False,

@@ -38,11 +38,11 @@ from agents.arena.match import prepare
 from agents.mcts.settings import SearchOptions
 from agents.registry import make_agent, make_environment
 from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
+from hexenv.common.messages import suggestion
 from hexenv.envs.aec import ViewOptions
 from hexenv.games.tictactoe import TicTacToe
 from hexenv.learners.single import SingleEnv
 from hexenv.learners.vector import BoardVectorEnv
-from hexenv.messages import suggestion
 
 
 def begun(env, **given):

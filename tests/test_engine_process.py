@@ -15,9 +15,9 @@ from conversations import COMMANDS, ENGINES, PROMPTLY, engine, game_against
 from processes import is_alive, wait_for
 
 from agents import GomocupEngine, HTPEngine, RandomAgent
+from agents.apps.protocols.engine_process import EngineProcess, cut_lines, split_command
 from agents.arena import Tournament, play_match, run_tournament
 from agents.core.agent import ForfeitError
-from agents.protocols.engine_process import EngineProcess, cut_lines, split_command
 from agents.registry import make_agent
 from hexenv import connect4_v0, gomoku_v0, hex_v0
 
@@ -191,7 +191,7 @@ def test_a_forgotten_engine_ends():
 
 OWNER = f"""\
 import sys, time
-from agents.protocols.engine_process import EngineProcess
+from agents.apps.protocols.engine_process import EngineProcess
 engine = EngineProcess([sys.executable, "-c", {WITH_CHILD!r}])
 print(engine.read_line(time.monotonic() + {PROMPTLY}), flush=True)
 """
@@ -340,7 +340,7 @@ def test_an_engine_in_a_tournament(kind, fault, game, tmp_path):
     ],
 )
 def test_our_own_server_as_an_engine(kind, words, env):
-    command = shlex.join([PYTHON, "-m", "agents.cli", *words.split(), "--seed", "1"])
+    command = shlex.join([PYTHON, "-m", "agents.apps.cli", *words.split(), "--seed", "1"])
     agent = kind(command, seconds=PROMPTLY)
     results = list(play_match(env, [agent, RandomAgent()], 4))
     agent.close()

@@ -6,7 +6,7 @@ import math
 import pytest
 from training_runs import call, tiny
 
-from agents.cli.train import duration
+from agents.apps.cli.train import duration
 from agents.learning.configuration import make as configured
 
 torch = pytest.importorskip("torch", reason="the extra train is not installed")
@@ -149,7 +149,7 @@ def test_a_line_for_every_iteration_where_there_is_no_terminal(tmp_path, config)
 
 
 def test_a_terminal_has_its_bar_and_no_lines(tmp_path, config, monkeypatch):
-    monkeypatch.setattr("agents.cli.train.is_terminal", lambda *streams: True)
+    monkeypatch.setattr("agents.apps.cli.train.is_terminal", lambda *streams: True)
     words = ("tictactoe", "--config", config, "--run", tmp_path / "run")
     assert call("train", *words).stdout == ""
 

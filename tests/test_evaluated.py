@@ -12,9 +12,12 @@ from environments import legal_actions, make, random_action
 from pettingzoo.utils import BaseWrapper
 
 from agents import ANETRolloutMCTS, GumbelAgent, PolicyAgent, PUCTAgent
+from agents.core.temperature import draw_action
 from agents.mcts.anet import EvaluatedUCB1
 from agents.mcts.gumbel import Gumbel, halving_schedule
-from agents.mcts.puct import PUCT, draw_action
+from agents.mcts.puct import PUCT
+from agents.mcts.rollouts import RolloutEvaluator
+from agents.planning.view import planner_view
 from agents.registry import make_agent
 from agents.search.children import best_child
 from agents.search.evaluated import (
@@ -27,10 +30,8 @@ from agents.search.evaluated import (
 from agents.search.playout import Uniform
 from agents.search.proofs import SOLVERS
 from agents.search.reward import WinLoss
-from agents.search.rollouts import RolloutEvaluator
 from agents.search.tree import ROOT, add_node, child_by_action, children, new_tree, node_arrays
 from agents.search.variant import Variant, with_memory
-from agents.search.view import planner_view
 from hexenv import tictactoe_v0
 from hexenv.games import base, notation
 

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 import agents
-from agents.cli import main
+from agents.apps.cli import main
 from agents.records import load_record
 from agents.records.sgf import write_sgf
 from hexenv import testing

@@ -13,11 +13,11 @@ import pytest
 from click.testing import CliRunner
 from PIL import Image
 
-from agents.cli import main
-from agents.pictures.films import LAST_SECONDS, film_of, write_gif, write_image, write_mp4
+from agents.apps.cli import main
 from agents.records import GameRecord, Search, save_record
+from agents.records.films import LAST_SECONDS, film_of, write_gif, write_image, write_mp4
 from hexenv import tictactoe_v0
-from hexenv.extras import how_to_install
+from hexenv.common.extras import how_to_install
 from hexenv.games import base
 from hexenv.render.look import Look
 from hexenv.render.overlay import move_numbers, overlay_of_shares, overlay_of_values

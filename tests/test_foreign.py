@@ -29,11 +29,11 @@ from agents import (
     RandomAgent,
     TranspositionMCTS,
 )
-from agents.search import foreign
-from agents.search.clones import SHARED, clone, duplicate, silent_clone
-from agents.search.environment import UnfitEnvironmentError, action_mask, is_over
-from agents.search.foreign import ForeignGame, without_guards
-from agents.search.view import planner_view
+from agents.planning import foreign
+from agents.planning.clones import SHARED, clone, duplicate, silent_clone
+from agents.planning.environment import UnfitEnvironmentError, action_mask, is_over
+from agents.planning.foreign import ForeignGame, without_guards
+from agents.planning.view import planner_view
 from hexenv import connect4_v0, tictactoe_v0
 from hexenv.envs.aec import BoardEnv
 from hexenv.envs.standard_wrapper import StandardWrapper

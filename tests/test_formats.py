@@ -13,15 +13,15 @@ from click.testing import CliRunner
 from recorded import random_record, with_searches
 from reference_swap import ExchangeGame
 
-from agents.cli import main
-from agents.pictures.films import film_of
+from agents.apps.cli import main
+from agents.apps.web.page import replay_data
 from agents.records import GameRecord, Search, StartPosition, load_record, save_record
 from agents.records.columns import read_columns
 from agents.records.files import as_text
+from agents.records.films import film_of
 from agents.records.formats import load_games, save_games
 from agents.records.psq import read_psq, write_psq
 from agents.records.sgf import main_lines, read_sgf, write_sgf
-from agents.web.page import replay_data
 from hexenv.games.base import cell_owners
 from hexenv.games.gomoku import RULES
 

@@ -33,16 +33,16 @@ from processes import is_alive, wait_for
 from test_engine_process import sees_processes
 
 from agents import UCT, GomocupEngine, RandomAgent
+from agents.apps.cli import main
+from agents.apps.protocols.conversation import read_lines, search_seconds
+from agents.apps.protocols.gomocup import read_coordinates
+from agents.apps.protocols.gomocup_brain import GomocupBrain, GomocupClock
 from agents.arena import play_game, play_match
-from agents.cli import main
 from agents.core.agent import ForfeitError
-from agents.protocols.conversation import read_lines, search_seconds
-from agents.protocols.gomocup import read_coordinates
-from agents.protocols.gomocup_brain import GomocupBrain, GomocupClock
 from hexenv import gomoku_v0
 from hexenv.games.gomoku import RULES
 
-BRAIN = [sys.executable, "-m", "agents.cli", "gomocup", "--seed", "1", "--agent"]
+BRAIN = [sys.executable, "-m", "agents.apps.cli", "gomocup", "--seed", "1", "--agent"]
 
 
 def talk(transcript, agent=None):
@@ -416,7 +416,7 @@ def test_an_agent_that_does_not_play_renju_plays_the_other_rules():
 
 def test_work_that_no_answer_has_told_of_is_on_the_clock(monkeypatch):
     now = [100.0]
-    monkeypatch.setattr("agents.protocols.conversation.time.perf_counter", lambda: now[0])
+    monkeypatch.setattr("agents.apps.protocols.conversation.time.perf_counter", lambda: now[0])
 
     class Slow(Timed):
         planner = SimpleNamespace(max_nodes=10**6)
@@ -677,7 +677,7 @@ def test_a_match_can_run_out_of_time():
 def test_the_clock_of_a_match_runs_on_from_a_position_as_well(tmp_path, monkeypatch):
     """The test has a clock of its own, which goes on by 100 s when the engine answers a move."""
     now = [0.0]
-    monkeypatch.setattr("agents.protocols.engine_process.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("agents.apps.protocols.engine_process.time.monotonic", lambda: now[0])
     read = GomocupEngine._read
 
     def read_slowly(self, *arguments):
@@ -751,7 +751,7 @@ def test_a_failed_start_is_an_error_and_no_forfeit(monkeypatch):
     env.reset()
     with pytest.raises(ValueError, match="I know 20 alone"):
         engine(GomocupEngine, "size").prepare(env)
-    monkeypatch.setattr("agents.protocols.gomocup.START_SECONDS", 0.05)
+    monkeypatch.setattr("agents.apps.protocols.gomocup.START_SECONDS", 0.05)
     with pytest.raises(ValueError, match="in time"):
         engine(GomocupEngine, "mute").prepare(env)
 

@@ -6,7 +6,6 @@ from hex_oracles import after
 
 from agents import RAVE, UCT
 from agents.core.reading import load_arrays
-from agents.data import Data, make_data
 from agents.knowledge.hex.learn_priors import learn, moves_of
 from agents.knowledge.hex.priors import (
     FAR,
@@ -21,6 +20,7 @@ from agents.knowledge.hex.priors import (
     same_neighbourhoods,
     same_replies,
 )
+from agents.learning.data import Data, make_data
 from agents.search.bias import ProgressiveBias
 from agents.search.children import add_children
 from agents.search.knowledge import NoKnowledge

@@ -28,16 +28,16 @@ from agents import (
     Solver,
     TranspositionMCTS,
 )
+from agents.apps.cli import main
 from agents.arena.match import play_game, play_match, summarise
 from agents.arena.running import TournamentRun
 from agents.arena.specification import Tournament
-from agents.cli import main
+from agents.planning import requirements
+from agents.planning.clones import clone
+from agents.planning.environment import PERFECT_INFORMATION, UnfitEnvironmentError, is_over
+from agents.planning.requirements import check_planning, known_traits
+from agents.planning.view import planner_view
 from agents.records import GameRecord, Recorder, load_record, save_record
-from agents.search import requirements
-from agents.search.clones import clone
-from agents.search.environment import PERFECT_INFORMATION, UnfitEnvironmentError, is_over
-from agents.search.requirements import check_planning, known_traits
-from agents.search.view import planner_view
 from agents.solvers import solver as exact
 from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
 
@@ -395,7 +395,7 @@ def test_what_an_environment_lacks(name):
 
 @pytest.mark.parametrize("module", [hex_v0, connect4_v0, tictactoe_v0, gomoku_v0])
 def test_ours_declare_it_and_are_never_tried(module, monkeypatch):
-    monkeypatch.setattr("agents.search.requirements.tried_faults", lambda env: 1 / 0)
+    monkeypatch.setattr("agents.planning.requirements.tried_faults", lambda env: 1 / 0)
     for env in (played(module.env()), played(module.raw_env())):
         assert known_traits(env) == (True, True, True)
         planner_view(env, "environment")
@@ -583,7 +583,7 @@ def test_who_does_not_plan_may_play():
 def test_a_trial_is_made_once_for_an_environment(made, monkeypatch):
     tried = []
     monkeypatch.setattr(
-        "agents.search.requirements.tried_faults", lambda env: tried.append(id(env)) or ()
+        "agents.planning.requirements.tried_faults", lambda env: tried.append(id(env)) or ()
     )
     env, other = played(made()), played(made())
     for agent in (UCT(10, seed=0), GreedyAgent(seed=0)):

@@ -14,7 +14,9 @@ SOURCES = {
     for package in ("hexenv", "agents")
     for path in (ROOT / package).rglob("*.py")
 }
-GENERAL = ("agents.arena", "agents.core", "agents.mcts", "agents.search", "agents.solvers")
+GENERAL = tuple(
+    f"agents.{room}" for room in ["arena", "core", "mcts", "planning", "search", "solvers"]
+)
 """Packages that name no game."""
 
 
@@ -54,7 +56,7 @@ def test_no_chain_of_imports_is_long():
 
 
 def test_uct_needs_few_modules():
-    assert len(all_needs("agents.mcts.uct")) <= 26
+    assert len(all_needs("agents.mcts.uct")) <= 37
 
 
 def test_importing_uct_loads_few_modules():
@@ -63,7 +65,7 @@ def test_importing_uct_loads_few_modules():
         "print(sum(name.partition('.')[0] in ('hexenv', 'agents') for name in sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
-    assert int(done.stdout) <= 45
+    assert int(done.stdout) <= 47
 
 
 @pytest.mark.parametrize("package", GENERAL)

@@ -27,14 +27,14 @@ from conversations import (
 from reference_swap import ExchangeGame
 
 from agents import HTPEngine, RandomAgent
-from agents.cli import main
+from agents.apps.cli import main
+from agents.apps.protocols.htp_server import HTPClock, HTPServer
 from agents.core.agent import ForfeitError
-from agents.protocols.htp_server import HTPClock, HTPServer
 from agents.registry import make_agent
 from hexenv import hex_v0
 from hexenv.games.base import cell_owners
 
-SERVER = [sys.executable, "-m", "agents.cli", "htp", "--seed", "1", "--agent"]
+SERVER = [sys.executable, "-m", "agents.apps.cli", "htp", "--seed", "1", "--agent"]
 
 
 def talk(transcript, agent=None, swap=False):

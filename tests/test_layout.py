@@ -20,8 +20,8 @@ from sources import (
 # ---- imports -------------------------------------------------------------------------------------
 
 LAYERS = (
-    "compiled compiled_bits compiled_cache compiled_callees compiled_numba "
-    "compiled_packing compiling cpus extras importing messages",
+    "common",
+    "compiled",
     "games",
     "testing",
     "render",
@@ -40,22 +40,24 @@ def layer_of(module):
 
 NEVER = "tensorflow jax tests open_spiel pyspiel pytest"
 ONLY = {
-    "torch": "agents.learning hexenv.adapters",  # elsewhere `hexenv.extras.library`
-    "numba llvmlite": "hexenv.compiled_numba",
+    "torch": "agents.learning hexenv.adapters",  # elsewhere `hexenv.common.extras.library`
+    "numba llvmlite": "hexenv.compiled.numba_parts",
     "pygame": "hexenv.render.window",
-    "prompt_toolkit": "agents.play.terminal",
-    "starlette uvicorn websockets": "agents.web.server agents.cli.serve",
+    "prompt_toolkit": "agents.apps.play.terminal",
+    "starlette uvicorn websockets": "agents.apps.web.server agents.apps.cli.serve",
     "stable_baselines3 sb3_contrib torchrl tianshou skrl": "hexenv.adapters",
     "hexenv.games.contract": "hexenv.games.base",  # all others import `base`
 }
 """Libraries and modules, and the only ones that may import them, and that do."""
 NOT = {
-    "agents.search": "agents.mcts agents.solvers agents.learning agents.arena agents.records "
-    "agents.cli agents.core hexenv.envs hexenv.learners hexenv.render",
-    "agents.search agents.mcts agents.core agents.arena": "agents.knowledge",
+    "agents.search": "agents.planning agents.mcts agents.solvers agents.learning agents.arena "
+    "agents.records agents.apps agents.core hexenv.envs hexenv.learners hexenv.render",
+    "agents.planning": "agents.mcts agents.solvers agents.learning agents.arena agents.records "
+    "agents.apps agents.core hexenv.envs hexenv.learners hexenv.render",
+    "agents.search agents.planning agents.mcts agents.core agents.arena": "agents.knowledge",
     "hexenv.compiled hexenv.games agents.search": "gymnasium pettingzoo pygame PIL rich click",
-    "agents.play.session agents.play.live agents.play.commands": "click PIL hexenv.render "
-    "agents.play.plain agents.play.terminal agents.play.window",
+    "agents.apps.play.session agents.apps.play.live agents.apps.play.commands": "click PIL "
+    "hexenv.render agents.apps.play.plain agents.apps.play.terminal agents.apps.play.window",
 }
 """Rooms and modules, and what they may not import."""
 
@@ -120,8 +122,11 @@ def test_pytorch_is_loaded_only_with_alphahex_and_for_learning_libraries():
 @pytest.mark.parametrize(
     ("program", "absent"),
     [
-        ("from agents.registry import *; import agents.cli; agent_classes()", "torch safetensors"),
-        ("import agents.cli", "ray prompt_toolkit pygame uvicorn matplotlib"),
+        (
+            "import agents.apps.cli, agents.registry as r; r.agent_classes()",
+            "torch safetensors",
+        ),
+        ("import agents.apps.cli", "ray prompt_toolkit pygame uvicorn matplotlib"),
         ("import hexenv.learners.vector", "agents torch"),
     ],
 )
@@ -157,7 +162,7 @@ DATA = (
     r"hexenv/py\.typed|agents/py\.typed|agents/arena/positions/.*|"
     r"agents/arena/which_agent\.toml|"
     r"agents/knowledge/hex/(priors\.npz|openings\.json|edge_templates\.jsonl)|"
-    r"agents/learning/nets/\w+\.safetensors|agents/web/static/\w+\.(html|js|css)"
+    r"agents/learning/nets/\w+\.safetensors|agents/apps/web/static/\w+\.(html|js|css)"
 )
 """The files of the packages that are not Python."""
 

@@ -13,7 +13,7 @@ from agents.registry import make_agent
 from agents.search.many import best_action, keep_nodes_below
 from agents.search.tree import ROOT, UNPROVEN, children, keep_subtree, number_arrays
 from hexenv.compiled import CompiledFunction, kernel
-from hexenv.compiled_packing import Packed, unpacked
+from hexenv.compiled.packing import Packed, unpacked
 from hexenv.games.base import new_states
 
 PLAINLY = [

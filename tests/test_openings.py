@@ -10,7 +10,7 @@ from environments import JIT, plain, view
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from agents import GRAVE, MAST, NRPA, RAVE, UCT, GreedyAgent
-from agents.cli import main
+from agents.apps.cli import main
 from agents.search.tree import node_arrays
 from hexenv import gomoku_v0
 from hexenv.games import base, gomoku, notation

@@ -8,12 +8,12 @@ import pytest
 from click.testing import CliRunner
 from persons import GAMES
 
+from agents.apps.cli import main
+from agents.apps.web.page import play_page, replay_data, replay_page, result_text
 from agents.arena.match import play_match
-from agents.cli import main
 from agents.records import GameRecord, Search, save_record
 from agents.records.recorder import Recorder
 from agents.registry import make_agent, make_environment
-from agents.web.page import play_page, replay_data, replay_page, result_text
 from hexenv.render.look import THEMES
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>&lt;\u2028'\"{{data}}"

@@ -11,10 +11,9 @@ from click.testing import CliRunner
 from persons import GAMES, Broken, Cheat, Lowest, Quitter, session_of, settle
 from pettingzoo.utils import BaseWrapper
 
-from agents.cli import main
-from agents.core.agent import Statistics
-from agents.play import plain
-from agents.play.commands import (
+from agents.apps.cli import main
+from agents.apps.play import plain
+from agents.apps.play.commands import (
     COMMANDS,
     SHORT,
     TYPED,
@@ -25,8 +24,9 @@ from agents.play.commands import (
     understand,
     value_bar,
 )
-from agents.play.live import LiveSession
-from agents.play.session import SessionError
+from agents.apps.play.live import LiveSession
+from agents.apps.play.session import SessionError
+from agents.core.agent import Statistics
 from agents.records import load_record
 from hexenv.games.gomoku.openings import is_opening
 

@@ -8,9 +8,9 @@ import pytest
 from click.testing import CliRunner
 from persons import GAMES, Broken, Lowest, session_of
 
-from agents.cli import main
-from agents.cli import play as command
-from hexenv.extras import how_to_install
+from agents.apps.cli import main
+from agents.apps.cli import play as command
+from hexenv.common.extras import how_to_install
 from hexenv.render.ansi import render_text
 
 pytest.importorskip("prompt_toolkit", reason="the extra human is not installed")
@@ -23,9 +23,9 @@ from prompt_toolkit.formatted_text import fragment_list_to_text
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from agents.play import terminal
-from agents.play.commands import SHORT, result_text
-from agents.play.live import LiveSession
+from agents.apps.play import terminal
+from agents.apps.play.commands import SHORT, result_text
+from agents.apps.play.live import LiveSession
 
 ENTER, UNDO, QUIT = "\r", "\x1a", "\x03"
 UP, DOWN, RIGHT, LEFT = (f"\x1b[{letter}" for letter in "ABCD")

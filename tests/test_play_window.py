@@ -7,11 +7,11 @@ import pytest
 from click.testing import CliRunner
 from persons import GAMES, Broken, Lowest, session_of, settle
 
-from agents.cli import main
-from agents.play import window
-from agents.play.commands import result_text
-from agents.play.live import LiveSession
-from agents.play.window import MAX_BOARD, MIN_WIDTH, fitting_look
+from agents.apps.cli import main
+from agents.apps.play import window
+from agents.apps.play.commands import result_text
+from agents.apps.play.live import LiveSession
+from agents.apps.play.window import MAX_BOARD, MIN_WIDTH, fitting_look
 from hexenv.games import connect4, gomoku, hex, tictactoe
 from hexenv.games.base import new_state
 from hexenv.render.rgb import render_rgb

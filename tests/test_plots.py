@@ -13,12 +13,12 @@ import pytest
 from click.testing import CliRunner
 from PIL import Image
 
+from agents.apps.cli import main
 from agents.arena import Tournament, run_tournament
 from agents.arena.accuracy import Accuracy, interval, with_simulations, without_simulations
-from agents.cli import main
 from agents.learning.topp import Rating
-from agents.pictures import plots
-from hexenv.extras import how_to_install
+from agents.records import plots
+from hexenv.common.extras import how_to_install
 
 needs_matplotlib = pytest.mark.usefixtures("matplotlib")
 

@@ -12,10 +12,10 @@ from click.testing import CliRunner
 from PIL import Image
 
 from agents import GreedyAgent, PolicyAgent, RandomAgent
+from agents.apps.cli import main
 from agents.arena.ratings import PairScores, rate, rate_beside
-from agents.cli import main
-from agents.progress import Anchors, RatingLog, WandbWriter, rate_policy, read_ratings
-from agents.progress.curves import (
+from agents.learning.progress import Anchors, RatingLog, WandbWriter, rate_policy, read_ratings
+from agents.learning.progress.curves import (
     bootstrap_interval,
     interquartile_mean,
     latex,
@@ -351,7 +351,7 @@ def test_the_command_writes_curves(tmp_path):
 
 def test_curves_are_plotted(tmp_path):
     pytest.importorskip("matplotlib", reason="the extra plot is not installed")
-    from agents.pictures.plots import curves_plot
+    from agents.records.plots import curves_plot
 
     write_seeds(tmp_path / "mine", [10, 20, 60])
     curve = read_curve("mine", [tmp_path / "mine"])
@@ -367,7 +367,7 @@ def test_curves_are_plotted(tmp_path):
 def test_the_axis_of_a_plot_counts_what_the_runs_do(tmp_path, monkeypatch):
     pytest.importorskip("matplotlib", reason="the extra plot is not installed")
     plots = []
-    monkeypatch.setattr("agents.cli.curves.write_plot", lambda plot, path: plots.append(plot))
+    monkeypatch.setattr("agents.apps.cli.curves.write_plot", lambda plot, path: plots.append(plot))
     write_seeds(tmp_path / "logged", [10])
     for name, elo in (("rated", 300.0), ("another", 200.0)):
         anchors = Anchors("tictactoe", {"random": 0.0, "greedy": elo})

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from processes import run_example
 
 from agents import PolicyAgent
-from agents.cli import main
-from agents.progress import Anchors, RatingLog, rate_policy, read_ratings
+from agents.apps.cli import main
+from agents.learning.progress import Anchors, RatingLog, rate_policy, read_ratings
 from hexenv.learners.pool import OpponentPool
 
 pytest.importorskip("sb3_contrib", reason="the extra sb3 is not installed")
@@ -21,7 +21,7 @@ from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.callbacks import MaskableEvalCallback
 from stable_baselines3.common.vec_env import VecMonitor, VecNormalize, VecVideoRecorder
 
-from agents.progress.sb3_run import LearnOptions, SB3Run
+from agents.learning.progress.sb3_run import LearnOptions, SB3Run
 from hexenv.adapters.sb3 import BoardVecEnv, LogRatings, SelfPlay
 
 # The libraries warn of each other's and their own deprecations; only ours are errors here.

@@ -8,7 +8,7 @@ import click
 import pytest
 from benchmarks import published
 
-from agents.cli import main
+from agents.apps.cli import main
 
 MARKS = [
     mark

@@ -13,12 +13,12 @@ from click.testing import CliRunner
 from recorded import random_record, with_searches
 
 from agents import UCT, ForfeitError, RandomAgent
+from agents.apps.cli import main
+from agents.apps.play.session import Session
 from agents.arena import Tournament, TournamentRun
 from agents.arena.match import play_game, play_match
-from agents.cli import main
 from agents.learning.replay import Games, save_games
 from agents.mcts.puct import PUCTAgent
-from agents.play.session import Session
 from agents.records import (
     GameRecord,
     Recorder,

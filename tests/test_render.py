@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from environments import random_states
 
-from hexenv.extras import how_to_install
+from hexenv.common.extras import how_to_install
 from hexenv.games import base, connect4, gomoku, hex, notation, tictactoe
 from hexenv.render.ansi import render_text
 from hexenv.render.geometry import cell_at, cell_centers

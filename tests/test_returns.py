@@ -17,7 +17,7 @@ from agents import (
     QualityMCTS,
     UCB1TunedMCTS,
 )
-from agents.search.environment import UnfitEnvironmentError
+from agents.planning.environment import UnfitEnvironmentError
 from hexenv import tictactoe_v0
 
 

@@ -27,8 +27,8 @@ from agents.knowledge.gomoku.rhmcts import EvaluationPrior, covers_all
 from agents.knowledge.gomoku.rhmcts_faithful import FaithfulCandidates, list_forced
 from agents.knowledge.gomoku.threat_search import new_scratch
 from agents.knowledge.gomoku.threats import ThreatSolver, vcf
+from agents.planning.environment import View
 from agents.registry import make_agent
-from agents.search.environment import View
 from agents.search.tree import ROOT, UNPROVEN, children
 from agents.solvers import solver
 from hexenv import gomoku_v0, hex_v0, tictactoe_v0

@@ -17,7 +17,7 @@ from test_docstrings import EXAMPLES as EXAMPLES_OF
 from test_docstrings import run_examples
 
 from agents import PolicyAgent
-from agents.cli import main
+from agents.apps.cli import main
 from agents.registry import make_agent
 from hexenv import connect4_v0, hex_v0, tictactoe_v0
 from hexenv.learners.pool import OpponentPool

@@ -11,6 +11,7 @@ from grown_trees import assert_same_nodes, nodes, nodes_after, positions_of, tre
 from agents import UCT
 from agents.mcts.roots import choose, principal_variation, root_statistics
 from agents.mcts.settings import FINAL_MOVES
+from agents.planning.environment import View
 from agents.records.recorder import search_of
 from agents.registry import make_agent
 from agents.search.children import (
@@ -21,7 +22,6 @@ from agents.search.children import (
     grow,
     is_partial,
 )
-from agents.search.environment import View
 from agents.search.evaluated import most_visited
 from agents.search.knowledge import NoKnowledge
 from agents.search.many import best_action

@@ -18,16 +18,13 @@ from persons import GAMES, Lowest
 from web_games import ready, send, served, serving, settle, state_of
 
 from agents import ForfeitError
-from agents.arena.recommended import strongest
-from agents.cli import main
-from agents.play import session as session_module
-from agents.play.session import AbandonedError, Answer
-from agents.records import Search, load_record
-from agents.registry import agent_classes, parameters
-from agents.web.choices import KEPT, allowed_agents, bounded, choices, fields, start
-from agents.web.games import MAX_QUEUE, FullError, GameRoom, Games, PageQueue, UnknownGameError
-from agents.web.opponents import opponents
-from agents.web.protocol import (
+from agents.apps.cli import main
+from agents.apps.play import session as session_module
+from agents.apps.play.session import AbandonedError, Answer
+from agents.apps.web.choices import KEPT, allowed_agents, bounded, choices, fields, start
+from agents.apps.web.games import MAX_QUEUE, FullError, GameRoom, Games, PageQueue, UnknownGameError
+from agents.apps.web.opponents import opponents
+from agents.apps.web.protocol import (
     MOST_CHARACTERS,
     Message,
     MessageError,
@@ -35,6 +32,9 @@ from agents.web.protocol import (
     parse_message,
     parse_setup,
 )
+from agents.arena.recommended import strongest
+from agents.records import Search, load_record
+from agents.registry import agent_classes, parameters
 from hexenv import GAMES as GAMES_OF_HEXENV
 from hexenv.compiled import on_compiling
 
@@ -419,7 +419,7 @@ NEED_A_NETWORK = {"alphazero", "hexzero", "network"}
 
 @pytest.mark.parametrize("has_torch", [True, False])
 def test_agents_that_need_nothing_from_outside_may_be_started(monkeypatch, has_torch):
-    monkeypatch.setattr("agents.web.opponents.find_spec", lambda name: has_torch or None)
+    monkeypatch.setattr("agents.apps.web.opponents.find_spec", lambda name: has_torch or None)
     left_out = NOT_FOR_PAGES if has_torch else NOT_FOR_PAGES | NEED_A_NETWORK
     assert set(allowed_agents()) == set(agent_classes()) - left_out
 
@@ -459,7 +459,7 @@ def test_who_starts_the_server_may_offer_any_agent():
     with pytest.raises(ValueError, match="workers"):
         start(Setup("tictactoe", (), text, 0))
     _, agent = start(Setup("tictactoe", (), text, 0), extra=[text])
-    assert agent.workers == 2
+    assert agent.settings.workers == 2
     assert choices([text])["extra"] == [text]
 
 
@@ -506,10 +506,10 @@ def test_opponents_go_from_a_beginner_to_the_strongest(name):
 
 def test_networks_are_proposed_where_they_can_be_loaded(monkeypatch):
     for installed in ({}, {"torch": True}, {"safetensors": True}):
-        monkeypatch.setattr("agents.web.opponents.find_spec", installed.get)
+        monkeypatch.setattr("agents.apps.web.opponents.find_spec", installed.get)
         assert not any("with a network" in each.title for each in opponents("hex"))
         assert not NEED_A_NETWORK & set(allowed_agents())
-    monkeypatch.setattr("agents.web.opponents.find_spec", lambda name: True)
+    monkeypatch.setattr("agents.apps.web.opponents.find_spec", lambda name: True)
     assert opponents("hex")[-1].agent.startswith("hexzero:")  # one for boards of any size
     assert set(allowed_agents()) >= NEED_A_NETWORK
     nets = ("connect4", "hex5", "hex7", "hex9", "hex11", "tictactoe")
@@ -652,7 +652,7 @@ def test_an_agent_that_comes_when_there_is_no_room_any_more_is_closed(monkeypatc
             table.pages.add(PageQueue())  # meanwhile somebody looks at the only game that could go
             return env, agent
 
-        monkeypatch.setattr("agents.web.games.start", start_slowly)
+        monkeypatch.setattr("agents.apps.web.games.start", start_slowly)
         with pytest.raises(FullError):
             await games.create(setup_of())
         assert len(games) == 1
@@ -666,7 +666,7 @@ def test_an_agent_that_cannot_be_started_is_told_to_the_page(monkeypatch, error)
     def fail(setup, extra):
         raise error
 
-    monkeypatch.setattr("agents.web.games.start", fail)
+    monkeypatch.setattr("agents.apps.web.games.start", fail)
     with pytest.raises(MessageError, match=str(error)):
         asyncio.run(Games().create(setup_of()))
 
@@ -687,7 +687,9 @@ def test_two_agents_think_at_the_same_time_and_the_loop_goes_on(monkeypatch):
             together.wait()
             return 8
 
-    monkeypatch.setattr("agents.web.games.start", lambda setup, extra: (start(setup)[0], Waiting()))
+    monkeypatch.setattr(
+        "agents.apps.web.games.start", lambda setup, extra: (start(setup)[0], Waiting())
+    )
 
     async def run():
         games = Games(threads=2)
@@ -711,7 +713,7 @@ def test_a_search_that_cannot_be_shown_is_an_error_of_the_agent(monkeypatch):
         games = Games()
         room = games.room(await games.create(setup_of(agent="uct:simulations=20", side=1)))
         with monkeypatch.context() as patch:
-            patch.setattr("agents.web.page.search_view", fail)
+            patch.setattr("agents.apps.web.page.search_view", fail)
             page = room.join()
             while room.game.session.status in ("preparing", "thinking"):
                 await asyncio.sleep(0.01)
@@ -870,7 +872,7 @@ def test_who_may_begin_a_game(port, headers, status):
     ],
 )  # fmt: skip
 def test_hosts_that_name_this_machine(host, is_own):
-    from agents.web.server import is_own_host
+    from agents.apps.web.server import is_own_host
 
     assert is_own_host(host, frozenset({"box"})) == is_own
 
@@ -909,7 +911,7 @@ def test_the_page_may_load_nothing_and_be_framed_nowhere(port):
 
 @needs_server
 def test_the_command_serves_until_it_is_interrupted():
-    command = [sys.executable, "-m", "agents.cli", "serve", "--port", "0"]
+    command = [sys.executable, "-m", "agents.apps.cli", "serve", "--port", "0"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as run:
@@ -941,7 +943,7 @@ def test_the_command_says_what_is_wrong():
 
 @needs_server
 def test_serving_others_is_warned_of(monkeypatch):
-    monkeypatch.setattr("agents.cli.serve._run", lambda app, listening: listening.close())
+    monkeypatch.setattr("agents.apps.cli.serve._run", lambda app, listening: listening.close())
     for words, is_warned in (["--host", "0.0.0.0"], True), ([], False):
         result = CliRunner().invoke(main, ["serve", "--port", "0", *words])
         assert ("warning: 0.0.0.0 is reached by other machines" in result.output) == is_warned

@@ -10,8 +10,8 @@ import pytest
 from PIL import Image
 from training_runs import call
 
+from agents.apps.cli import INTERRUPTED
 from agents.arena import TournamentRun, run_tournament
-from agents.cli import INTERRUPTED
 from agents.learning.configuration import GuidedSearchOptions, NetworkOptions, as_dict, make
 from agents.learning.topp import (
     check_results,
@@ -22,10 +22,10 @@ from agents.learning.topp import (
     ratings,
     search_agent,
 )
-from agents.pictures.films import film_of
 from agents.records import GameRecord, load_record
+from agents.records.films import film_of
 from agents.registry import make_agent
-from hexenv.extras import how_to_install
+from hexenv.common.extras import how_to_install
 
 pytestmark = pytest.mark.compiled  # it plays whole games with networks
 

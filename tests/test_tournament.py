@@ -19,6 +19,7 @@ from environments import hearing_interrupts
 from processes import is_alive, wait_for
 
 from agents import RandomAgent
+from agents.apps.cli import INTERRUPTED, main
 from agents.arena import (
     CallableAgent,
     Entrant,
@@ -33,7 +34,6 @@ from agents.arena.intervals import score_interval
 from agents.arena.results import FailedGame, PlayedGame
 from agents.arena.schedule import Schedule, ScheduledGame, new_environment
 from agents.arena.standings import SprtMonitor, interval_text, standings
-from agents.cli import INTERRUPTED, main
 from hexenv import tictactoe_v0
 
 HERE = Path(__file__).parent
@@ -74,7 +74,7 @@ def test_equal_agents_are_told_apart():
     assert Tournament("hex", [UCT, "x=random"]).labels == (UCT, "x")
     agents = [RandomAgent(), competitors.highest, Entrant("mine", competitors.First())]
     assert Tournament("hex", agents).labels == (
-        "agents.core.agent.RandomAgent", "competitors.highest", "mine",
+        "agents.core.baselines.RandomAgent", "competitors.highest", "mine",
     )  # fmt: skip
 
 
@@ -692,7 +692,7 @@ def start(*arguments, **options):
     paths = os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])
     with hearing_interrupts():
         return subprocess.Popen(
-            [sys.executable, "-m", "agents.cli", "tournament", *map(str, arguments)],
+            [sys.executable, "-m", "agents.apps.cli", "tournament", *map(str, arguments)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -19,8 +19,8 @@ from hex_oracles import as_bits, brute_force
 from processes import is_alive, processes_below, wait_for
 from training_runs import Killer, begin, call, differences, end_of, impatient, log_of, tiny, train
 
+from agents.apps.cli import INTERRUPTED
 from agents.arena import play_match, run_tournament
-from agents.cli import INTERRUPTED
 from agents.registry import make_agent
 from hexenv import tictactoe_v0
 from hexenv.compiled import interpreted
@@ -428,7 +428,7 @@ def test_ctrl_c_at_the_command_saves_and_exits_with_130(tmp_path):
     command = ["train", "tictactoe", "--run", str(tmp_path / "run"), *arguments_of(settings)]
     with hearing_interrupts():
         process = subprocess.Popen(
-            [sys.executable, "-m", "agents.cli", *command],
+            [sys.executable, "-m", "agents.apps.cli", *command],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

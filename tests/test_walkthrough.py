@@ -17,11 +17,11 @@ from click.testing import CliRunner
 from conftest import HAS_COMPILER
 from PIL import Image
 
+from agents.apps.cli import main
 from agents.arena import play_match
-from agents.cli import main
+from agents.planning.view import planner_view
 from agents.records import load_record
 from agents.registry import make_agent, make_environment
-from agents.search.view import planner_view
 from hexenv.learners.single import SingleEnv
 from hexenv.learners.vector import BoardVectorEnv
 from hexenv.testing import check_game, perft

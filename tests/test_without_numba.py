@@ -13,12 +13,11 @@ import pytest
 from conftest import HAS_COMPILER
 
 from agents import UCT
-from hexenv import compiled_numba, tictactoe_v0
+from hexenv import tictactoe_v0
+from hexenv.compiled import numba_parts
 
 ROOT = Path(__file__).parents[1]
-NAMES = [
-    (use, name) for use, (_, names) in compiled_numba.PRIVATE.items() for name in names.split()
-]
+NAMES = [(use, name) for use, (_, names) in numba_parts.PRIVATE.items() for name in names.split()]
 needs_numba = pytest.mark.skipif(not HAS_COMPILER, reason="there is no numba")
 SEARCH = """
 from agents import UCT
@@ -70,10 +69,10 @@ def remove(name, delete, replace):
 
 
 def read_again():
-    """`compiled_numba` as it is in a process that finds numba as it is now; and the warnings."""
+    """`numba_parts` as it is in a process that finds numba as it is now; and the warnings."""
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        return runpy.run_path(compiled_numba.__file__), [str(one.message) for one in told]
+        return runpy.run_path(numba_parts.__file__), [str(one.message) for one in told]
 
 
 @pytest.fixture
@@ -100,8 +99,8 @@ def test_a_private_name_that_is_missing_is_told_once(use, name, monkeypatch, wan
 
 
 def imports():
-    """The modules and names that `compiled_numba` imports of numba and llvmlite."""
-    tree = ast.parse(Path(compiled_numba.__file__).read_text(encoding="utf-8"))
+    """The modules and names that `numba_parts` imports of numba and llvmlite."""
+    tree = ast.parse(Path(numba_parts.__file__).read_text(encoding="utf-8"))
     (attempt,) = [node for node in tree.body if isinstance(node, ast.Try)]
     return [
         (node.module, alias.name)
@@ -124,15 +123,15 @@ def test_without_what_machine_code_needs_there_is_none(module, name, monkeypatch
 
 LACKING = """
 import sys
-from hexenv import compiled_numba
+from hexenv.compiled import numba_parts
 assert "hexenv.compiled" not in sys.modules
-names = compiled_numba.MISSING[USE] = compiled_numba.PRIVATE[USE][1].split()
-compiled_numba._found |= dict.fromkeys(names, compiled_numba.NOTHING)
+names = numba_parts.MISSING[USE] = numba_parts.PRIVATE[USE][1].split()
+numba_parts._found |= dict.fromkeys(names, numba_parts.NOTHING)
 """
 
 
 @pytest.mark.compiled(only=True)
-@pytest.mark.parametrize("use", compiled_numba.PRIVATE)
+@pytest.mark.parametrize("use", numba_parts.PRIVATE)
 def test_public_numba_finds_the_same(use):
     printed, _ = searched(LACKING.replace("USE", repr(use)))
     assert printed == f"True {visits()}"

@@ -46,7 +46,7 @@ def train(directory, settings):
 
 def call(command, *arguments, status=0):
     """Call a command of `hexenv`, and check how it ends."""
-    from agents.cli import main
+    from agents.apps.cli import main
 
     result = CliRunner().invoke(main, [command, *map(str, arguments)])
     assert result.exit_code == status, result.output

@@ -5,9 +5,9 @@ from contextlib import contextmanager
 
 import pytest
 
-from agents.web.choices import start
-from agents.web.game import ServedGame
-from agents.web.protocol import Message, Setup
+from agents.apps.web.choices import start
+from agents.apps.web.game import ServedGame
+from agents.apps.web.protocol import Message, Setup
 
 
 def served(game="tictactoe", options=(), agent="random", side=0, seed=1, player=None, **more):
@@ -58,9 +58,9 @@ def serving(extra=(), port=0, **options):
         for name in ("uvicorn", "starlette", "websockets")
     )
 
-    from agents.cli.serve import listen
-    from agents.web.games import Games
-    from agents.web.server import config, make_app
+    from agents.apps.cli.serve import listen
+    from agents.apps.web.games import Games
+    from agents.apps.web.server import config, make_app
 
     socket = listen("127.0.0.1", port)
     games = Games(extra, **options)

@@ -10,7 +10,7 @@ Examples:
 
 from typing import TYPE_CHECKING
 
-from hexenv.importing import import_on_demand
+from hexenv.common.importing import import_on_demand
 
 if TYPE_CHECKING:  # imported when they are asked for
     from agents.arena.match import (

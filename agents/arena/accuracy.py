@@ -27,9 +27,9 @@ from agents.arena.match import prepare
 from agents.core.reading import as_object, parse_json, read_text
 from agents.core.workers import LocalPool, Lost, ProcessPool, StartError, Worker
 from agents.registry import make_agent, make_environment
+from hexenv.common.messages import suggestion
 from hexenv.games.hex import MAX_SIZE
 from hexenv.games.tictactoe import HAS_LINE
-from hexenv.messages import suggestion
 
 CHUNK: Final = 25
 """Positions in a task of a worker."""

@@ -15,10 +15,10 @@ from agents.arena.openings import new_openings
 from agents.arena.ratings import PairScores
 from agents.arena.specification import OPENING_PLIES
 from agents.core.agent import Agent, ForfeitError
-from agents.search.environment import action_mask, check_in_play, is_over
-from agents.search.foreign import ForeignGame, ForeignState
+from agents.planning.environment import action_mask, check_in_play, is_over
+from agents.planning.foreign import ForeignGame, ForeignState
+from hexenv.common.messages import shortened
 from hexenv.games.base import whole_number
-from hexenv.messages import shortened
 
 OnMove = Callable[[Any, int, int], None]
 """Called after each move with the environment, the number of the agent, and its action."""

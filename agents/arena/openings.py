@@ -4,8 +4,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from agents.search.environment import UnfitEnvironmentError, View
-from agents.search.view import planner_view
+from agents.planning.environment import UnfitEnvironmentError, View
+from agents.planning.view import planner_view
 
 OF_OPENINGS, OF_ENVIRONMENTS, OF_AGENTS = range(3)
 """Uses of random numbers in a tournament: the second number of their seeds."""

@@ -25,12 +25,12 @@ from agents.core.agent import Agent, ForfeitError, Statistics
 from agents.core.ray_workers import RayPool
 from agents.core.structured import convert
 from agents.core.workers import Limits, LocalPool, Lost, Pool, ProcessPool, Worker
+from agents.planning.environment import action_mask
+from agents.planning.view import planner_view
 from agents.records.recorder import Recorder
 from agents.registry import make_agent
-from agents.search.environment import action_mask
-from agents.search.view import planner_view
-from hexenv.cpus import usable_cpus
-from hexenv.extras import library
+from hexenv.common.extras import library
+from hexenv.compiled.cpus import usable_cpus
 
 EngineName = Literal["processes", "ray"]
 ENGINES: Final[tuple[EngineName, ...]] = get_args(EngineName)

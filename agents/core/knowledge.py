@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from agents.search.environment import View
+    from agents.planning.environment import View
     from agents.search.evaluator import Evaluator
     from agents.search.knowledge import Knowledge
     from agents.search.variant import Variant

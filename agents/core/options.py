@@ -6,8 +6,8 @@ from collections.abc import Collection
 from numbers import Real
 from typing import Any, Final, NamedTuple, cast, get_type_hints
 
+from hexenv.common.messages import not_one_of, true_or_false
 from hexenv.games.base import whole_number
-from hexenv.messages import not_one_of, true_or_false
 
 DEFAULT_SIMULATIONS: Final = 1_000
 MOST_SIMULATIONS: Final = 10**12

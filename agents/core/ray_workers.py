@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from typing import Any, Final
 
 from agents.core.workers import ATTEMPTS, UNLIMITED, Host, Limits, Lost, Pool, Worker, unpacked
-from hexenv.extras import library
+from hexenv.common.extras import library
 
 GET_SECONDS: Final = 60.0
 """How long the answer of a worker that has one may take to arrive."""

@@ -32,7 +32,7 @@ from typing import IO, Any, Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from hexenv.messages import error_in, shortened
+from hexenv.common.messages import error_in, shortened
 
 MOST_BYTES: Final = 32 << 20
 """Of a text, and of what a small archive unpacks to."""

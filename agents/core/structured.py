@@ -29,7 +29,7 @@ from typing import (
 import msgspec
 from msgspec import Meta
 
-from hexenv.messages import not_one_of, shortened, suggestion
+from hexenv.common.messages import not_one_of, shortened, suggestion
 
 T = TypeVar("T")
 

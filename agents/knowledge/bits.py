@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexenv.compiled import inlined_kernel, kernel
-from hexenv.compiled_bits import count_bits, lowest
+from hexenv.compiled.bits import count_bits, lowest
 
 __all__ = [
     "NONE",

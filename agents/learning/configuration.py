@@ -14,8 +14,8 @@ from msgspec import Meta, Struct, field
 from agents.core.reading import parse_json
 from agents.core.structured import fields_of, meta_of, to_structure
 from agents.registry import environment_name
-from hexenv.importing import attribute_at
-from hexenv.messages import not_one_of, shortened
+from hexenv.common.importing import attribute_at
+from hexenv.common.messages import not_one_of, shortened
 
 VERSION: Final = 1
 

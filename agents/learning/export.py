@@ -26,8 +26,8 @@ from agents.learning.evaluator import traced
 from agents.learning.files import SavedNetwork
 from agents.learning.networks import folded, parameter_table
 from agents.policies.network import NetworkAgent
+from hexenv.common.extras import library
 from hexenv.envs.observation import plane_names
-from hexenv.extras import library
 from hexenv.games import base, notation
 from hexenv.games.base import State
 

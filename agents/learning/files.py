@@ -26,11 +26,11 @@ from agents.core.structured import to_structure
 from agents.learning.configuration import NetworkOptions, as_dict
 from agents.learning.networks import new_network
 from agents.registry import environment_makers, make_environment
+from hexenv.common.extras import library
+from hexenv.common.messages import shortened
 from hexenv.envs.aec import BoardEnv
-from hexenv.extras import library
 from hexenv.games import base
 from hexenv.games.base import Game
-from hexenv.messages import shortened
 
 NETWORK_FORMAT: Final = "hexenv-network"
 CHECKPOINT_FORMAT: Final = "hexenv-checkpoint"

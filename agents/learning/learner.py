@@ -19,9 +19,9 @@ from agents.learning.files import load_weights, weights_of
 from agents.learning.networks import new_network, reason
 from agents.learning.replay import Batch
 from agents.registry import import_named
+from hexenv.common.messages import shortened
 from hexenv.envs.observation import cell_symmetries
 from hexenv.games.base import Game
-from hexenv.messages import shortened
 
 OPTIMISERS: Final[dict[str, Any]] = {
     "adamw": torch.optim.AdamW,

@@ -20,9 +20,9 @@ from torch.nn import functional
 from agents.core.structured import to_structure
 from agents.learning.configuration import NetworkOptions
 from agents.registry import import_named
+from hexenv.common.messages import shortened
 from hexenv.envs.observation import plane_names
 from hexenv.games.base import Game
-from hexenv.messages import shortened
 
 Activation: TypeAlias = Literal["relu", "tanh", "sigmoid", "linear"]
 ACTIVATIONS: Final[dict[Activation, type[nn.Module]]] = {

@@ -17,9 +17,10 @@ from torch import Tensor
 
 from agents.core.knowledge import knowledge_of
 from agents.core.ray_workers import RayPool
+from agents.core.temperature import draw_actions
 from agents.core.workers import ATTEMPTS, LocalPool, Pool, ProcessPool, Worker
-from agents.data.lockstep import GOES_ON, compiled_begin_game, compiled_play_actions
 from agents.learning.configuration import Configuration
+from agents.learning.data.lockstep import GOES_ON, compiled_begin_game, compiled_play_actions
 from agents.learning.evaluator import NetworkEvaluator, device_of
 from agents.learning.files import environment_of, load_weights
 from agents.learning.networks import new_network
@@ -27,14 +28,14 @@ from agents.learning.replay import Games
 from agents.mcts.anet import EvaluatedUCB1
 from agents.mcts.gumbel import Gumbel
 from agents.mcts.many_games import ManyGames
-from agents.mcts.puct import PUCT, draw_actions
+from agents.mcts.puct import PUCT
+from agents.mcts.rollouts import RolloutEvaluator
 from agents.mcts.worker import go_down
 from agents.registry import make_agent
 from agents.search.evaluated import EvaluatedSearch, new_cache, new_trees, tree_of
 from agents.search.playout import Uniform
 from agents.search.proofs import HardSolver
 from agents.search.reward import WinLoss
-from agents.search.rollouts import RolloutEvaluator
 from agents.search.tree import ROOT
 from agents.search.variant import Variant, with_memory
 from hexenv.compiled import CompiledFunction, announced, is_compiled, kernel

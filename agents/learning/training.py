@@ -89,7 +89,7 @@ class Run:
         replay, planes = configuration.replay, tuple(configuration.network.planes)
         games = None
         if configuration.data:
-            from agents.learning.data import games_of_folder  # most runs play their own games
+            from agents.learning.dataset import games_of_folder  # most runs play their own games
 
             games = games_of_folder(configuration.data, self.game, replay.decided)
         capacity = replay.capacity if games is None else len(games.actions)

@@ -1,19 +1,21 @@
 """The advisers of a tree search: what is known of the game, asked before the search."""
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from agents.core.knowledge import GameKnowledge, WinFinder, knowledge_of
-from agents.mcts.planner import Planner
 from agents.mcts.settings import Settings
-from agents.search.environment import View
+from agents.planning.environment import View
 from agents.search.evaluator import Evaluator
 from agents.search.knowledge import NoKnowledge
 from agents.search.proofs import SOLVERS
 from agents.search.reward import MeanBackup
 from agents.search.variant import Variant, with_memory
+
+if TYPE_CHECKING:
+    from agents.mcts.planner import Planner
 
 THREAT_SHARE: Final = 0.2
 """The share of its time in which an agent looks for wins by threats before it searches."""
@@ -120,7 +122,7 @@ class Advisers:
         return self.of(game).plain_evaluator(evaluator) if self.sees_patterns else evaluator
 
 
-def check_knowledge_fits(agent: str, names: str, planner: Planner) -> None:
+def check_knowledge_fits(agent: str, names: str, planner: "Planner") -> None:
     """Refuse knowledge in the tree where it is not asked, or nothing is proven by it."""
     variant = planner.variant
     for why, is_so in (

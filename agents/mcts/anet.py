@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from agents.core.options import number_within
 from agents.mcts.evaluated_search import EvaluatedSearchAgent, EvaluatedWorker
+from agents.mcts.rollouts import RolloutEvaluator
 from agents.mcts.settings import SearchOptions
 from agents.mcts.worker import TreeWorker, WorkerRun
 from agents.search.evaluated import (
@@ -21,7 +22,6 @@ from agents.search.evaluated import (
     with_evaluation,
 )
 from agents.search.evaluator import EvaluatorSource
-from agents.search.rollouts import RolloutEvaluator
 from agents.search.selection import scored_first, sqrt_log
 from agents.search.simulation import part
 from agents.search.tree import Tree

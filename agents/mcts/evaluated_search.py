@@ -12,8 +12,8 @@ from agents.core.options import whole_number_within
 from agents.mcts.settings import SearchOptions
 from agents.mcts.tree_search import TreeSearchAgent
 from agents.mcts.worker import TreeWorker, WorkerRun
+from agents.planning.environment import View
 from agents.policies.policy import as_evaluator
-from agents.search.environment import View
 from agents.search.evaluated import EvaluatedSearch, new_cache, side_by_side
 from agents.search.evaluator import Evaluator, EvaluatorSource
 from agents.search.playout import Uniform

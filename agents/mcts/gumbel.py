@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from agents.core.agent import Statistics
 from agents.core.options import number_within, whole_number_within
 from agents.mcts.evaluated_search import EvaluatedSearchAgent
-from agents.search.environment import View
+from agents.planning.environment import View
 from agents.search.evaluated import (
     best_proven_sign,
     mean_reward,

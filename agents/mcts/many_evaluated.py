@@ -12,7 +12,7 @@ from agents.search.many import Lines, compiled_make_many_ready
 from agents.search.tree import Tree, copy_nodes, number_arrays
 from agents.search.variant import with_memory
 from hexenv.compiled import announced
-from hexenv.compiled_packing import packed
+from hexenv.compiled.packing import packed
 from hexenv.games.base import new_states
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from agents.core.agent import Statistics
 from agents.mcts.planner import expect_room
 from agents.mcts.settings import FINAL_MOVES
 from agents.mcts.worker import TreeWorker, nodes_for
-from agents.search.environment import View, check_in_play, is_transparent
+from agents.planning.environment import View, check_in_play, is_transparent
 from agents.search.many import (
     NOT_READY,
     Lines,
@@ -25,8 +25,8 @@ from agents.search.simulation import no_memory
 from agents.search.tree import Tree, number_arrays
 from agents.search.variant import simulation_for, with_memory
 from hexenv.compiled import CompiledFunction, announced, is_compiled
-from hexenv.compiled_packing import PackingError, packed, stream_rows
-from hexenv.cpus import Threads, usable_cpus
+from hexenv.compiled.cpus import Threads, usable_cpus
+from hexenv.compiled.packing import PackingError, packed, stream_rows
 from hexenv.games.base import new_states
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ import math
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final, NamedTuple, TypeVar, cast
+from typing import Annotated, Any, Final, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.random import Generator
@@ -36,9 +36,15 @@ from numpy.typing import NDArray
 
 from agents.core.agent import OnSlice, SeededAgent, Statistics
 from agents.core.budget import ENDLESS, spend
-from agents.core.options import check_budget, expect_one_of, number_within, whole_number_within
-from agents.search.environment import View, check_in_play
-from agents.search.view import check_route, planner_view
+from agents.core.options import (
+    OneOf,
+    check_budget,
+    expect_one_of,
+    number_within,
+    whole_number_within,
+)
+from agents.planning.environment import View, check_in_play
+from agents.planning.view import check_route, planner_view
 from hexenv.compiled import (
     CompiledFunction,
     announced,
@@ -475,9 +481,9 @@ class NRPA(SeededAgent):
         keep_policy: Whether a search starts with the weights of the last one: False (text, defect
             7: True, whoever was to move then).
         faithful: Whether the options left None are the text's.
-        route: As of `agents.search.view.planner_view`.
+        route: As of `agents.planning.view.planner_view`.
         seed: Of the random stream; None for a random one.
-        assume: As of `agents.search.view.planner_view`.
+        assume: As of `agents.planning.view.planner_view`.
 
     Attributes:
         statistics: Of the last search.
@@ -497,14 +503,14 @@ class NRPA(SeededAgent):
         level: int | None = None,
         iterations: int | None = None,
         alpha: float | None = None,
-        adapt: str | None = None,
-        mode: str | None = None,
-        final_move: str | None = None,
+        adapt: Annotated[str | None, OneOf(ADAPTS)] = None,
+        mode: Annotated[str | None, OneOf(MODES)] = None,
+        final_move: Annotated[str | None, OneOf(FINAL_MOVES)] = None,
         tree: bool | None = None,
         c: float = 1.0,
-        code: str | None = None,
-        score: str | None = None,
-        learn: str | None = None,
+        code: Annotated[str | None, OneOf(CODES)] = None,
+        score: Annotated[str | None, OneOf(SCORES)] = None,
+        learn: Annotated[str | None, OneOf(LEARNS)] = None,
         decay: float | None = None,
         keep_policy: bool | None = None,
         faithful: bool = False,

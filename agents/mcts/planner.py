@@ -12,14 +12,14 @@ import numpy as np
 from agents.core.budget import shares, spend
 from agents.mcts.roots import is_decided
 from agents.mcts.settings import Settings
-from agents.mcts.worker import TreeWorker, WorkerRun
-from agents.search.environment import View
+from agents.planning.environment import View
 from agents.search.tree import ROOT, Tree, child_by_action, children
 from agents.search.variant import Variant
 from hexenv.games import base
 
 if TYPE_CHECKING:
     from agents.mcts.saved_trees import SavedTrees
+    from agents.mcts.worker import TreeWorker, WorkerRun
 
 COMPILED_SLICE: Final = 64
 """Simulations before the first look at the clock, where a search runs as machine code."""
@@ -43,7 +43,7 @@ class Planner:
         kind: The workers' class.
     """
 
-    def __init__(self, variant: Variant, settings: Settings, kind: type[TreeWorker]) -> None:
+    def __init__(self, variant: Variant, settings: Settings, kind: "type[TreeWorker]") -> None:
         self.variant = variant
         self.settings = settings
         self.max_nodes = settings.max_nodes  # a manager of engines may allow less
@@ -137,7 +137,7 @@ class Planner:
 
     def search(
         self,
-        runs: Sequence[WorkerRun],
+        runs: "Sequence[WorkerRun]",
         started: float,
         simulations: int | None,
         seconds: float | None,
@@ -156,7 +156,7 @@ class Planner:
         """
 
         def share(
-            run: WorkerRun, started: float, simulations: int | None, seconds: float | None
+            run: "WorkerRun", started: float, simulations: int | None, seconds: float | None
         ) -> int:
             shown = show if run is runs[0] else None
             return self._spend(run, started, simulations, seconds, batch, shown)
@@ -175,7 +175,7 @@ class Planner:
 
     def _spend(
         self,
-        run: WorkerRun,
+        run: "WorkerRun",
         started: float,
         simulations: int | None,
         seconds: float | None,

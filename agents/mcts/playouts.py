@@ -10,8 +10,8 @@ from typing import Any, Final
 from agents.search.playout import Playout
 from agents.search.reward import WinLoss
 from agents.search.variant import Variant
-from hexenv.importing import attribute_at
-from hexenv.messages import suggestion
+from hexenv.common.importing import attribute_at
+from hexenv.common.messages import suggestion
 
 COMPLETE: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "fast": ("agents.search.playout:Uniform", {}),

@@ -2,17 +2,18 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Unpack
+from typing import NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from agents.core.agent import Statistics
 from agents.core.options import number_within, whole_number_within
+from agents.core.temperature import draw_action
 from agents.mcts.evaluated_search import EvaluatedSearchAgent
 from agents.mcts.roots import root_actions
 from agents.mcts.settings import SearchOptions
-from agents.search.environment import View
+from agents.planning.environment import View
 from agents.search.evaluated import (
     mean_reward,
     new_evaluated_extras,
@@ -172,23 +173,3 @@ class PUCTAgent(EvaluatedSearchAgent):
             if visits.any() and not (root.proof == 1).any():
                 return draw_action(visits, self.temperature, rng)
         return super().choose_action(view, trees, rng, find_statistics)
-
-
-def draw_action(visits: NDArray[np.int64], temperature: float, rng: np.random.Generator) -> int:
-    """An action with probability in proportion to ``visits ** (1 / temperature)``."""
-    return int(draw_actions(visits[None], temperature, np.array([rng.random()]))[0])
-
-
-def draw_actions(
-    weights: NDArray[Any], temperature: float, draws: NDArray[np.float64]
-) -> NDArray[np.int32]:
-    """An action for each row, with probability in proportion to ``weight ** (1 / temperature)``.
-
-    `weights` are ``(N, num_actions)``, with something above 0 in every row; `draws` are ``(N,)``,
-    from [0, 1); `temperature` is above 0.
-    """
-    relative = weights / weights.max(axis=1, keepdims=True)
-    with np.errstate(divide="ignore", over="ignore"):  # to -inf
-        logits = np.log(relative, dtype=np.float64) / temperature
-    shares: NDArray[np.float64] = np.cumsum(np.exp(logits), axis=1)
-    return (shares <= draws[:, None] * shares[:, -1:]).sum(axis=1).astype(np.int32)

@@ -1,12 +1,12 @@
 """UCT with quality-based rewards: the length of a game counts too."""
 
 import math
-from typing import Final, NamedTuple, Unpack
+from typing import Annotated, Final, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.core.options import expect_one_of, number_within
+from agents.core.options import OneOf, expect_one_of, number_within
 from agents.mcts.playouts import variant_of
 from agents.mcts.settings import SearchOptions
 from agents.mcts.tree_search import TreeSearchAgent
@@ -127,7 +127,7 @@ class QualityMCTS(TreeSearchAgent):
         simulations: int | None = None,
         seconds: float | None = None,
         c: float = 1.0,
-        quality: str = "bonus",
+        quality: Annotated[str, OneOf(QUALITIES)] = "bonus",
         a: float = 0.25,
         k: float = 1.4,
         gamma: float = 0.98,

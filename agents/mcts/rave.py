@@ -5,12 +5,12 @@ which the player to move there played the child's move, a player and a cell, the
 """
 
 import math
-from typing import Any, Final, NamedTuple, Unpack
+from typing import Annotated, Any, Final, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.core.options import expect_one_of, number_within, whole_number_within
+from agents.core.options import OneOf, expect_one_of, number_within, whole_number_within
 from agents.mcts.playouts import variant_of
 from agents.mcts.settings import SearchOptions
 from agents.mcts.tree_search import TreeSearchAgent
@@ -188,7 +188,7 @@ class RAVE(TreeSearchAgent):
         seconds: float | None = None,
         k: float = 3000.0,
         c: float = 0.05,
-        schedule: str = "mse",
+        schedule: Annotated[str, OneOf(SCHEDULES)] = "mse",
         fpu: float = math.inf,
         plain_every: int = 30,
         playout: str = "fast",

@@ -1,16 +1,18 @@
 """What trees say of their root: the visits and values of its actions, and the best of them."""
 
 from collections.abc import Sequence
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from agents.core.agent import Statistics, with_assumption
-from agents.search.environment import View
 from agents.search.proofs import MOST_PLIES
 from agents.search.selection import wilson_interval
 from agents.search.tree import ROOT, UNPROVEN, Tree, child_by_action, children
+
+if TYPE_CHECKING:
+    from agents.planning.environment import View
 
 
 class RootActions(NamedTuple):
@@ -55,7 +57,7 @@ def _actions_of(tree: Tree, node: int) -> RootActions:
 
 
 def root_statistics(
-    trees: Sequence[Tree], line: list[int], view: View, simulations: int, seconds: float
+    trees: Sequence[Tree], line: list[int], view: "View", simulations: int, seconds: float
 ) -> Statistics:
     """The trees' statistics of the root's actions, with the best line from there."""
     root = root_actions(trees)

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Annotated, Final, TypedDict
 
 from agents.core.options import OneOf, Within, check_fields
+from agents.planning.view import check_route
 from agents.search.proofs import SOLVERS
-from agents.search.view import check_route
-from hexenv.messages import check_seed
+from hexenv.common.messages import check_seed
 
 FINAL_MOVES: Final = ("visits", "value", "lcb")
 
@@ -64,13 +64,13 @@ class Settings:
         implicit_minimax: In games with a board evaluation (the same): the share of a child's mean,
             0 to 1, that is replaced by the minimax value of the evaluation; see
             `agents.knowledge.gomoku.minimax`.
-        route: How it plans; see `agents.search.view.planner_view`.
+        route: How it plans; see `agents.planning.view.planner_view`.
         seed: Of the random stream; None: a different one each time.
         assume: What to assume although the environment does not have it; see `route`. Then nothing
             is proven.
         discount: The factor of rewards for each ply, above 0 and at most 1. It counts in
             environments of one agent, as those of Gymnasium, and of three and more
-            (`agents.search.returns`). There, the values of `statistics` go from the worst return
+            (`agents.planning.returns`). There, the values of `statistics` go from the worst return
             that the search has seen, -1, to the best, 1.
         knowledge: The names, with a plus between them, of what is known of the game and used in
             the tree, see `GameKnowledge.add_knowledge`. For searches of one tree each, with a

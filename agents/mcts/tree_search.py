@@ -21,13 +21,13 @@ from agents.mcts.planner import Planner
 from agents.mcts.roots import choose, root_statistics, statistics_of_win
 from agents.mcts.settings import SearchOptions, Settings
 from agents.mcts.worker import TreeWorker, WorkerRun
-from agents.search.environment import View, check_in_play
+from agents.planning.environment import View, check_in_play
+from agents.planning.view import planner_view, turn_based
 from agents.search.proofs import SOLVERS
 from agents.search.tree import Tree
 from agents.search.variant import Variant
-from agents.search.view import planner_view, turn_based
+from hexenv.common.messages import check_seed
 from hexenv.compiled import announced
-from hexenv.messages import check_seed
 
 if TYPE_CHECKING:
     from agents.mcts.many_games import ManyGames
@@ -211,7 +211,7 @@ class TreeSearchAgent(AgentBase):
         simulations = self._search(runs, started)
         seconds = time.perf_counter() - started
         if view.actions is None:
-            from agents.search.foreign import tell_rate  # most programs never meet one
+            from agents.planning.foreign import tell_rate  # most programs never meet one
 
             tell_rate(view.game, view.root.env, simulations, seconds)
         trees = self.planner.trees

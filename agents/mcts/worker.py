@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from agents.mcts.roots import principal_variation
+from agents.planning.environment import View
 from agents.search.children import most_new_nodes
-from agents.search.environment import View
 from agents.search.mcts import compiled_search
 from agents.search.simulation import Simulation
 from agents.search.tree import (
@@ -22,7 +22,7 @@ from agents.search.tree import (
 )
 from agents.search.variant import Variant, simulation_for, tree_for
 from hexenv.compiled import CompiledFunction, classes_of, uses_machine_code
-from hexenv.compiled_callees import CLASSES, is_ours
+from hexenv.compiled.callees import CLASSES, is_ours
 
 if TYPE_CHECKING:
     from agents.mcts.tree_search import TreeSearchAgent

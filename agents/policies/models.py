@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.search.evaluator import PolicyError, checked
-from hexenv.extras import library
-from hexenv.messages import not_one_of, shortened
+from hexenv.common.extras import library
+from hexenv.common.messages import not_one_of, shortened
 
 PolicyOutput = tuple[NDArray[np.float64], NDArray[np.float64] | None]
 """Logits ``(N, num_actions)`` and, or None, values ``(N,)`` in [-1, 1] for who is to move."""

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from agents.policies.models import safe_threads
 from agents.policies.policy import PolicyAgent
 from agents.search.evaluator import PolicyError
+from hexenv.common.extras import library
 from hexenv.compiled import announced
-from hexenv.extras import library
 from hexenv.games.base import new_states
 
 

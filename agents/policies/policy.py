@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from agents.core.agent import SeededAgent
 from agents.core.options import number_within
+from agents.planning.environment import action_mask, check_in_play
 from agents.policies.models import (
     ByPriors,
     OneByOne,
@@ -32,13 +33,12 @@ from agents.policies.models import (
     load_sb3,
 )
 from agents.registry import make_agent
-from agents.search.environment import action_mask, check_in_play
 from agents.search.evaluator import Evaluator, PolicyError, position_text, refuse
+from hexenv.common.messages import shortened
 from hexenv.compiled import announced
 from hexenv.envs.aec import AGENTS, BoardEnv
 from hexenv.envs.observation import plane_names, planes_of
 from hexenv.games.base import Game, State
-from hexenv.messages import shortened
 
 LARGEST_CRITIC: Final = 2.0
 """The greatest size of a policy's value in a search: no regression of results from -1 to 1 that

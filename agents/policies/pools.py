@@ -25,9 +25,9 @@ from agents.policies.models import SB3_LIBRARIES, SB3Model, TorchModule, read_sb
 from agents.policies.network import NetworkAgent
 from agents.policies.policy import PolicyAgent
 from agents.registry import AGENTS
-from hexenv.extras import library
+from hexenv.common.extras import library
+from hexenv.common.messages import error_in
 from hexenv.learners.members import Drop, Member, Sampling, Tally
-from hexenv.messages import error_in
 
 if TYPE_CHECKING:
     from hexenv.learners.pool import OpponentPool

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from agents.records.record import GameRecord, rules_of
+from hexenv.common.messages import error_at
 from hexenv.games import notation
-from hexenv.messages import error_at
 
 SCORE: Final = re.compile(r"[+-]?\d{1,2}", re.ASCII)
 

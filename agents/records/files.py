@@ -16,7 +16,7 @@ from agents.core.reading import names_file, read_object
 from agents.core.structured import WholeKey, convert, to_structure
 from agents.records.record import GameRecord, Search, StartPosition
 from agents.records.recorder import Recorder
-from hexenv.messages import shortened
+from hexenv.common.messages import shortened
 
 if TYPE_CHECKING:  # a match imports records, never the reverse
     from agents.arena.match import GameResult

@@ -25,9 +25,9 @@ from typing import Any, Final, NamedTuple
 
 from agents.records.record import MOST_PLIES, GameRecord, options_text, rules_of
 from agents.records.sgf import check_plain
+from hexenv.common.messages import error_at
 from hexenv.games import base, notation
 from hexenv.games.gomoku import RULES, rule_name
-from hexenv.messages import error_at
 
 HEADER: Final = re.compile(
     r"Piskvorky\s+(\d{1,3})x(\d{1,3})\s*,\s*-?\d+:-?\d+\s*,\s*([01])", re.ASCII

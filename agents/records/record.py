@@ -8,9 +8,9 @@ from typing import Annotated, Any, Final, TypeAlias, cast
 from msgspec import Meta
 
 from agents.core.structured import Count, Text
+from agents.planning.environment import is_over
+from agents.planning.foreign import ForeignGame, ForeignState
 from agents.registry import environment_makers, make_environment, parameters
-from agents.search.environment import is_over
-from agents.search.foreign import ForeignGame, ForeignState
 from hexenv.games import base, notation
 from hexenv.games.base import Game, State
 

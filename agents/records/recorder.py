@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from agents.core.agent import Statistics
 from agents.records.record import GameRecord, Search, StartPosition, fits, is_foreign_name, rules_of
 from agents.registry import environment_makers
+from hexenv.common.messages import not_one_of
 from hexenv.games import base
 from hexenv.games.notation import moves_text
-from hexenv.messages import not_one_of
 
 if TYPE_CHECKING:  # a match imports records, never the reverse
     from agents.arena.match import GameResult

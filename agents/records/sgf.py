@@ -12,7 +12,8 @@ The dialects differ in the swap. The colour of the next move tells them apart, w
 
 * HexGui, Benzene (MoHex) and its twogtp: the stone stays and the players exchange colours, so W
   moves again. This is written, as ``W[swap-pieces]``, and read as the same game mirrored from there
-  on (`agents.protocols.exchange`). As in twogtp, PB is the player who began, and so is the B of RE;
+  on (`agents.apps.protocols.exchange`). As in twogtp, PB is the player who began, and so is the B
+  of RE;
   if the board or a resignation says who won, that counts. A resignation of the loser after the last
   move, with which twogtp ends a game, changes nothing.
 * red-bean's swap-pieces, and older files of `hexenv`: the stone goes to its mirror cell and becomes
@@ -44,14 +45,14 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 import hexenv
+from agents.apps.protocols.exchange import SWAP, SwapView
 from agents.core.reading import UTF_8, utf_8_or_latin_1
-from agents.protocols.exchange import SWAP, SwapView
 from agents.records.record import GameRecord, Search, StartPosition, options_text, rules_of
+from hexenv.common.messages import error_at, warn_user
 from hexenv.games import base, notation
 from hexenv.games.base import EMPTY, Game, State
 from hexenv.games.gomoku import RULES, Gomoku, rule_name
 from hexenv.games.hex import Hex
-from hexenv.messages import error_at, warn_user
 
 # ---- text ----------------------------------------------------------------------------------------
 

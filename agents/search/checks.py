@@ -22,7 +22,7 @@ from agents.search.simulation import Simulation
 from agents.search.tree import Tree, extra_arrays
 from agents.search.variant import PARTS_WITH_MEMORY, Variant, simulation_for, tree_for, with_memory
 from hexenv.compiled import COMPILE_ERRORS, classes_of, is_compiled, uses_machine_code
-from hexenv.compiled_callees import is_ours
+from hexenv.compiled.callees import is_ours
 from hexenv.games import base
 
 COMPARED: Final = ("first_child", "child_count", "action", "visits", "value")

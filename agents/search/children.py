@@ -16,15 +16,17 @@ search takes 4 to 9 % less time in Hex 11 x 11, Gomoku and Connect4.
 other; 2026-11-26.)
 """
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.search.simulation import Simulation
 from agents.search.tree import MORE_TO_COME, ROOT, Tree, add_node, copy_node
 from hexenv.compiled import NOT_NEGATIVE, inlined_kernel, kernel
 from hexenv.games.base import Game, State
+
+if TYPE_CHECKING:
+    from agents.search.simulation import Simulation
 
 NO_CHILD: Final = -1
 """No number of a node."""
@@ -55,7 +57,7 @@ def expand(
     tree: Tree,
     node: int,
     variant: Any,
-    simulation: Simulation,
+    simulation: "Simulation",
     rng: np.random.Generator,
     grows: bool = False,
 ) -> bool:
@@ -178,7 +180,7 @@ def expand_further(
     tree: Tree,
     node: int,
     variant: Any,
-    simulation: Simulation,
+    simulation: "Simulation",
     rng: np.random.Generator,
 ) -> int:
     """Give a node that has some of its children more of them, and the root all.
@@ -205,7 +207,7 @@ def has_all_children(
     tree: Tree,
     node: int,
     variant: Any,
-    simulation: Simulation,
+    simulation: "Simulation",
     rng: np.random.Generator,
 ) -> bool:
     """Give a node that has children all of them; False if the tree is full."""
@@ -235,7 +237,7 @@ def choose_child(
     tree: Tree,
     node: int,
     variant: Any,
-    simulation: Simulation,
+    simulation: "Simulation",
     rng: np.random.Generator,
 ) -> int:
     """The child that a simulation goes down to: one without a visit first, or the best by score.

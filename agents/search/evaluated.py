@@ -25,7 +25,7 @@ from agents.search.simulation import Simulation
 from agents.search.tree import ROOT, UNPROVEN, Tree, add_node, new_tree
 from agents.search.variant import Variant
 from hexenv.compiled import CompiledFunction, compiled, inlined_kernel, kernel
-from hexenv.compiled_packing import stream_rows, unpacked
+from hexenv.compiled.packing import stream_rows, unpacked
 
 PER_NODE: Final = (
     "first_child", "child_count", "action", "visits", "value", "spread", "proof", "plies_left",

@@ -6,8 +6,8 @@ from typing import Any, Final, Protocol, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from hexenv.common.messages import shortened
 from hexenv.games.notation import board_text
-from hexenv.messages import shortened
 
 
 class PolicyError(ValueError):

@@ -1,17 +1,18 @@
 """What a search knows of a game besides its rules: which actions matter, which ends are clear."""
 
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from agents.search.children import expand, has_all_children
 from agents.search.proofs import back_up_proof, proof_by_children, prove
-from agents.search.selection import count_visits
-from agents.search.simulation import Simulation
 from agents.search.tree import ROOT, UNPROVEN, Tree
 from hexenv.compiled import compiled, inlined_kernel, kernel, optional_method
 from hexenv.games.base import Game, State
+
+if TYPE_CHECKING:
+    from agents.search.simulation import Simulation
 
 
 class Knowledge(Protocol):
@@ -108,13 +109,23 @@ class NoKnowledge(NamedTuple):
 
 
 @kernel
+def visits_of(self: Any, tree: Tree, node: int) -> int:
+    """`count_visits` of a rule whose simulations end before others begin."""
+    return int(tree.visits[node])
+
+
+count_visits = optional_method("count_visits", visits_of)
+"""The simulations through a node, with those that have not ended."""
+
+
+@kernel
 def look_into(
     game: Game,
     state: State,
     tree: Tree,
     node: int,
     variant: Any,
-    simulation: Simulation,
+    simulation: "Simulation",
     rng: np.random.Generator,
 ) -> None:
     """Let the knowledge prove children of a node, the end of the path, and all that follows."""
@@ -140,7 +151,7 @@ def look_if_due(
     tree: Tree,
     node: int,
     variant: Any,
-    simulation: Simulation,
+    simulation: "Simulation",
     rng: np.random.Generator,
     expands: bool,
 ) -> None:

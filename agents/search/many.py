@@ -13,7 +13,7 @@ from agents.search.proofs import proof_rank
 from agents.search.selection import wilson_interval
 from agents.search.tree import MORE_TO_COME, ROOT, UNPROVEN, Tree, copy_node
 from hexenv.compiled import CompiledFunction, kernel
-from hexenv.compiled_packing import unpacked
+from hexenv.compiled.packing import unpacked
 from hexenv.games.base import NO_ACTION, Game
 
 BY_VISITS, BY_VALUE, BY_LCB = range(3)

@@ -3,11 +3,13 @@
 Each way to use them is a class, not a number: a search without proofs is compiled without them.
 """
 
-from typing import Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
-from agents.search.simulation import Simulation
 from agents.search.tree import ROOT, UNPROVEN, Tree
 from hexenv.compiled import compiled, inlined_kernel, kernel
+
+if TYPE_CHECKING:
+    from agents.search.simulation import Simulation
 
 
 class ProofRule(Protocol):
@@ -116,7 +118,7 @@ def is_proven(tree: Tree, node: int, variant: Any) -> bool:
 
 
 @kernel
-def back_up_proof(tree: Tree, variant: Any, simulation: Simulation) -> None:
+def back_up_proof(tree: Tree, variant: Any, simulation: "Simulation") -> None:
     """Prove the nodes on the path that follow from the proof of the last one."""
     for ply in range(simulation.depth[0] - 1, -1, -1):
         node = ROOT if ply == 0 else simulation.path[ply - 1]

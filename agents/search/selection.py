@@ -13,7 +13,7 @@ import numpy as np
 
 from agents.search.simulation import Part, part
 from agents.search.tree import Tree
-from hexenv.compiled import inlined_kernel, kernel, optional_method
+from hexenv.compiled import inlined_kernel, kernel
 from hexenv.games.base import Game, State
 
 SQRT_LOGS: Final = np.sqrt(np.log(np.maximum(np.arange(4096), 1)))
@@ -84,16 +84,6 @@ def sqrt_log(count: int) -> float:
 def scored_first(self: Any) -> bool:
     """`Selection.tries_all_first` of a rule that also scores children without a visit."""
     return False
-
-
-@kernel
-def visits_of(self: Any, tree: Tree, node: int) -> int:
-    """`count_visits` of a rule whose simulations end before others begin."""
-    return int(tree.visits[node])
-
-
-count_visits = optional_method("count_visits", visits_of)
-"""The simulations through a node, with those that have not ended."""
 
 
 # ---- a rule behind another one -------------------------------------------------------------------

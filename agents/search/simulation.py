@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexenv.compiled import compiled, inlined_kernel, interpreted_only, kernel
-from hexenv.compiled_callees import members_of
+from hexenv.compiled.callees import members_of
 from hexenv.games.base import Actions, Game, State, score_of
 
 if TYPE_CHECKING:

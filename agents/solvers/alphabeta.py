@@ -13,10 +13,10 @@ from agents.core.agent import SeededAgent, Statistics, with_assumption
 from agents.core.budget import Pace
 from agents.core.knowledge import knowledge_of
 from agents.core.options import check_budget
-from agents.search.environment import View, check_in_play
+from agents.planning.environment import View, check_in_play
+from agents.planning.view import check_route, planner_view
 from agents.search.evaluator import PolicyError, name_of, position_text, refuse
 from agents.search.knowledge import Knowledge, NoKnowledge
-from agents.search.view import check_route, planner_view
 from agents.solvers.depth_first import NODES, UNKNOWN, compiled_search, search
 from hexenv.compiled import announced, compiled, is_compiled, kernel
 from hexenv.games.base import Actions
@@ -201,14 +201,14 @@ class AlphaBeta(SeededAgent):
         evaluation: Evaluates the positions at that depth: a value under `@compiled` with a method
             ``evaluate(game, state, player)``, or a function of these, which is not compiled; from
             -1, `player` has lost, to 1. By default all have the value 0. (Over an environment that
-            is not one of ours `state` is an `agents.search.foreign.ForeignState`.)
+            is not one of ours `state` is an `agents.planning.foreign.ForeignState`.)
         seconds: Seconds per move: it searches 1 ply deep, then 2, and so on, each time the best
             action of the last search first. When the time is over, it plays the best of the actions
             that were searched deepest.
         patterns: In games whose patterns are known (Gomoku, TicTacToe): whether to evaluate by
             them, if no evaluation is given, and to look only at the candidates of RHMCTS
             (`agents.knowledge.gomoku.candidates`), best first.
-        route: How it plans; see `agents.search.view.planner_view`.
+        route: How it plans; see `agents.planning.view.planner_view`.
         seed: Of the random stream; None: a different one each time.
         assume: What to assume although the environment does not have it; see `route`.
 

@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.search.foreign import ForeignGame, ForeignState
+from agents.planning.foreign import ForeignGame, ForeignState
 from agents.solvers.depth_first import UNKNOWN
 from agents.solvers.questions import ScoreSolver, score_limit
 from hexenv.compiled import compiled, kernel

@@ -21,23 +21,23 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import numpy as np
 
 from agents.core.agent import SeededAgent, Statistics, with_assumption
 from agents.core.knowledge import games_with, knowledge_of
-from agents.core.options import check_budget
+from agents.core.options import OneOf, check_budget
 from agents.mcts.uct import UCT
+from agents.planning.environment import View, check_in_play, legal_actions
+from agents.planning.view import check_route, planner_view
 from agents.registry import BOOKS
-from agents.search.environment import View, check_in_play, legal_actions
-from agents.search.view import check_route, planner_view
 from agents.solvers.exhaustive import ExhaustiveSolver, ForeignTree, NoTactics, TreeState
 from agents.solvers.questions import Clock, ExactSolver
+from hexenv.common.importing import attribute_at, import_on_demand
+from hexenv.common.messages import not_one_of
 from hexenv.compiled import announced, uses_machine_code
 from hexenv.games.base import whole_number
-from hexenv.importing import attribute_at, import_on_demand
-from hexenv.messages import not_one_of
 
 __all__ = ["Solver", "best_actions", "build_book", "scores", "value"]
 
@@ -227,7 +227,7 @@ class Solver(SeededAgent):
         book: Path of an opening book for Connect4, made by `build_book`.
         table_entries: Of the table in which positions are kept, 8 to 47 bytes each. The table is
             shared by all solvers of the game in this process; Hex has 2^20 at most.
-        route: How it plans; see `agents.search.view.planner_view`.
+        route: How it plans; see `agents.planning.view.planner_view`.
         seed: Of the random stream; None: a different one each time.
         assume: What to assume although the environment does not have it; see `route`.
 
@@ -246,7 +246,7 @@ class Solver(SeededAgent):
 
     def __init__(
         self,
-        choice: str = "best",
+        choice: Annotated[str, OneOf(CHOICES)] = "best",
         seconds: float | None = None,
         book: str | None = None,
         table_entries: int = TABLE_ENTRIES,

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from agents.pictures.films import Film, OverlayName, film_of, write_gif
 from agents.records import GameRecord, load_record
+from agents.records.films import Film, OverlayName, film_of, write_gif
 from agents.registry import make_environment
 from hexenv.games import base
 from hexenv.render.look import Look, Theme

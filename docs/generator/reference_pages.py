@@ -21,10 +21,10 @@ MODULES = {
     "Matches": ["agents.arena"],
     "Solvers and plots": [
         "agents.solvers.solver", "agents.knowledge.connect4.book.build_book",
-        "agents.knowledge.gomoku.threats", "agents.pictures.plots",
+        "agents.knowledge.gomoku.threats", "agents.records.plots",
     ],
     "Records and films": [
-        "agents.records", "agents.pictures.films", "hexenv.render.look", "hexenv.render.overlay",
+        "agents.records", "agents.records.films", "hexenv.render.look", "hexenv.render.overlay",
         "hexenv.render.rgb", "hexenv.render.svg", "hexenv.render.ansi",
     ],
     "Parts of a search": [
@@ -48,8 +48,9 @@ MODULES = {
         "agents.learning.replay", "agents.learning.training", "agents.learning.networks",
     ],
     "Data for learning": [
-        "agents.data.positions", "agents.data.folder", "agents.data.playing",
-        "agents.data.parquet", "agents.data.minari", "agents.learning.data",
+        "agents.learning.data.positions", "agents.learning.data.folder",
+        "agents.learning.data.making", "agents.learning.data.playing",
+        "agents.learning.data.parquet", "agents.learning.data.minari", "agents.learning.dataset",
     ],
 }  # fmt: skip
 """The pages of the reference and what is on them; games and agents come by themselves."""

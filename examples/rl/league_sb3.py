@@ -10,7 +10,7 @@ import argparse
 import torch
 from sb3_contrib import MaskablePPO
 
-from agents.progress import RatingLog
+from agents.learning.progress import RatingLog
 from hexenv.adapters.sb3 import BoardVecEnv, LogRatings, SelfPlay
 from hexenv.learners.pool import OpponentPool
 

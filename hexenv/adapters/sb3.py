@@ -28,11 +28,11 @@ from stable_baselines3.common.vec_env import VecEnv
 
 import hexenv  # noqa: F401  # pyright: ignore[reportUnusedImport]  # registers the environments
 from hexenv.adapters.networks import BoardFeatures
+from hexenv.common.messages import check_whole_seed
 from hexenv.envs.observation import Observation
 from hexenv.games.base import whole_number
 from hexenv.learners.pool import OpponentPool
 from hexenv.learners.vector import BoardVectorEnv
-from hexenv.messages import check_whole_seed
 
 OF_EACH_BOARD: Final = ("action_masks", "render")
 """Methods that give an entry for each board and change nothing."""
@@ -180,14 +180,14 @@ def expect_plain_observations(model: Any) -> None:
 
 
 class LogRatings(BaseCallback):
-    """Rates the model at intervals, with an `agents.progress.RatingLog`.
+    """Rates the model at intervals, with an `agents.learning.progress.RatingLog`.
 
     It is rated before the first step, unless the log has ratings already, and after the last one,
     too. Ratings are also among the figures of the model's own logger.
 
     Examples:
         >>> from sb3_contrib import MaskablePPO
-        >>> from agents.progress import Anchors, RatingLog
+        >>> from agents.learning.progress import Anchors, RatingLog
         >>> envs = BoardVecEnv("hexenv/TicTacToe-v0", num_envs=8, mask_in="info")
         >>> model = MaskablePPO("MlpPolicy", envs, n_steps=16, batch_size=128, n_epochs=1)
         >>> anchors = Anchors("tictactoe", {"random": 0.0})

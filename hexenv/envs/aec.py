@@ -10,7 +10,8 @@ from gymnasium import spaces
 from numpy.typing import DTypeLike, NDArray
 from pettingzoo import AECEnv  # pyright: ignore[reportMissingTypeStubs]
 
-from hexenv.compiled_callees import is_ours
+from hexenv.common.messages import check_seed, not_one_of, shortened, true_or_false
+from hexenv.compiled.callees import is_ours
 from hexenv.envs.observation import Observation, extra_codes, plane_names
 from hexenv.envs.position import (
     BoardPosition,
@@ -22,7 +23,6 @@ from hexenv.envs.position import (
 )
 from hexenv.games import notation
 from hexenv.games.base import DRAW, IN_PLAY, Game, State, expect_game, new_state
-from hexenv.messages import check_seed, not_one_of, shortened, true_or_false
 from hexenv.render.display import PICTURE_MODES, Display, check_render_mode
 from hexenv.render.look import Look, Theme
 

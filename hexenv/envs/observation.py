@@ -6,9 +6,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from hexenv.common.messages import not_one_of
 from hexenv.compiled import CompiledFunction, inlined_kernel, kernel, scratch_array
 from hexenv.games.base import NO_ACTION, Cells, Game, State, legal_actions, new_state
-from hexenv.messages import not_one_of
 
 Observation = dict[str, NDArray[Any]] | NDArray[Any]
 """Of one board or many: ``{"observation": planes, "action_mask": mask}``, or planes alone."""

@@ -7,11 +7,11 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hexenv.common.messages import not_one_of, shortened, warn_user
 from hexenv.compiled import CompiledFunction, is_compiled, kernel, scratch_array
 from hexenv.envs.observation import compiled_show
 from hexenv.games import notation
 from hexenv.games.base import IN_PLAY, Game, State, legal_mask_of, new_state
-from hexenv.messages import not_one_of, shortened, warn_user
 from hexenv.render.display import board_image, render_picture
 
 # ---- positions that show themselves --------------------------------------------------------------

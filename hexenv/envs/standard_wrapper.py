@@ -10,11 +10,11 @@ from pettingzoo.utils.wrappers import (  # pyright: ignore[reportMissingTypeStub
     OrderEnforcingWrapper,
 )
 
+from hexenv.common.messages import shortened, with_full_signature
 from hexenv.envs.aec import BoardEnv
 from hexenv.envs.observation import Observation
 from hexenv.games.base import State
 from hexenv.games.notation import IllegalActionError, action_of_move
-from hexenv.messages import shortened, with_full_signature
 
 P = ParamSpec("P")
 

@@ -7,6 +7,7 @@ from typing import Any, Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from hexenv.common.messages import shortened
 from hexenv.compiled import copy_record, inlined_kernel, kernel, optional_method
 from hexenv.games.contract import (
     DRAW,
@@ -26,7 +27,6 @@ from hexenv.games.contract import (
     Style,
     state_dtype,
 )
-from hexenv.messages import shortened
 
 __all__ = [
     "DRAW", "EMPTY", "IN_PLAY", "MOST", "NO_ACTION", "OUTSIDE", "PLAIN_VERBS",

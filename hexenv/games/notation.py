@@ -8,6 +8,7 @@ from typing import Any, Final, TypeGuard
 
 import numpy as np
 
+from hexenv.common.messages import shortened
 from hexenv.games.base import (
     DRAW,
     EMPTY,
@@ -24,7 +25,6 @@ from hexenv.games.base import (
     parameters,
 )
 from hexenv.games.promises import unguarded
-from hexenv.messages import shortened
 
 SYMBOLS: Final = "XO"
 """The stones of players 0 and 1 on text boards; an empty cell is a dot."""

@@ -35,12 +35,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from hexenv.common.messages import shortened
 from hexenv.compiled import compiled, hash_record, kernel, scratch_array, write_bits
-from hexenv.compiled_callees import members_of
+from hexenv.compiled.callees import members_of
 from hexenv.games import base
 from hexenv.games.base import DRAW, EMPTY, IN_PLAY, NO_ACTION, Cells, Game, State
 from hexenv.games.promises import keep_promises
-from hexenv.messages import shortened
 
 REQUIRED: Final = ("num_actions", "max_plies", "initial", "legal_actions", "step")
 """The methods that every game has to write itself."""

@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from hexenv.compiled import inlined_kernel, kernel, refusal
-from hexenv.compiled_callees import members_of
+from hexenv.compiled.callees import members_of
 from hexenv.games import base
 from hexenv.games.base import IN_PLAY, Actions, State
 

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal, NamedTuple, Protocol, TypedDict, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from hexenv.common.messages import expect_parameters, not_one_of, shortened
 from hexenv.compiled import CompiledFunction, is_compiled, kernel, scratch_array
 from hexenv.envs.aec import BoardEnv
 from hexenv.envs.observation import observation_of, write_planes
@@ -21,7 +22,6 @@ from hexenv.games import notation
 from hexenv.games.base import IN_PLAY, Game, whole_number
 from hexenv.games.notation import IllegalActionError
 from hexenv.learners.policies import Stream, new_seed
-from hexenv.messages import expect_parameters, not_one_of, shortened
 
 Which = NDArray[np.int64]
 """Numbers of boards."""

@@ -20,6 +20,7 @@ from typing import Any, Final, cast, get_args
 
 import numpy as np
 
+from hexenv.common.messages import not_one_of
 from hexenv.games.base import whole_number
 from hexenv.learners.boards import ALL_ALIKE, Opponent, Shares
 from hexenv.learners.members import Drop, Member, Sampling, Tally
@@ -32,7 +33,6 @@ from hexenv.learners.opponents import (
     pool_files,
     resolve_opponent,
 )
-from hexenv.messages import not_one_of
 
 EPISODES_OF_A_DRAW: Final = 4
 """Episodes of each board, on average, until the members in play are drawn anew."""

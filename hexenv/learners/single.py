@@ -15,6 +15,7 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
+from hexenv.common.messages import check_whole_seed
 from hexenv.envs.aec import AGENTS, BoardEnv
 from hexenv.envs.observation import Observation, observation_of
 from hexenv.envs.position import describe, state_dtype_of, state_in
@@ -22,7 +23,6 @@ from hexenv.games.base import State
 from hexenv.learners.boards import Boards, action_array, make_raw_env, split_options
 from hexenv.learners.members import Tally
 from hexenv.learners.pool import OpponentPool, PoolRoster
-from hexenv.messages import check_whole_seed
 from hexenv.render.display import PICTURE_MODES, RenderModes, check_render_mode
 
 

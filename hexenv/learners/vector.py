@@ -20,7 +20,8 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from hexenv.cpus import Threads, usable_cpus
+from hexenv.common.messages import check_whole_seed, not_one_of
+from hexenv.compiled.cpus import Threads, usable_cpus
 from hexenv.envs.aec import AGENTS, BoardEnv
 from hexenv.envs.observation import Observation
 from hexenv.games.base import whole_number
@@ -38,7 +39,6 @@ from hexenv.learners.boards import (
 )
 from hexenv.learners.members import Tally
 from hexenv.learners.pool import OpponentPool, PoolRoster
-from hexenv.messages import check_whole_seed, not_one_of
 from hexenv.render.display import PICTURE_MODES, board_image, check_render_mode, render_picture
 
 CELLS_PER_THREAD: Final = 200_000

@@ -8,9 +8,9 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from hexenv.extras import how_to_install
+from hexenv.common.extras import how_to_install
+from hexenv.common.messages import not_one_of
 from hexenv.games.base import Game, State
-from hexenv.messages import not_one_of
 from hexenv.render.look import DEFAULT_LOOK, Look
 from hexenv.render.window import Window
 

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hexenv.common.messages import hundredths
 from hexenv.games import base
 from hexenv.games.base import EMPTY, Game, State
-from hexenv.messages import hundredths
 
 LEAST_SHARE = 0.005
 """The smallest share with a label; a smaller one would be rounded to 0 %."""

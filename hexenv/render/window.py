@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hexenv.extras import how_to_install
+from hexenv.common.extras import how_to_install
 
 MAX_EVENTS: Final = 256
 """Events that a window keeps until `Window.events` returns them; the oldest are dropped."""

@@ -17,7 +17,7 @@ same way; `grow_tree` searches a game by a variant, without an environment.
 from collections.abc import Callable
 from typing import Any
 
-from hexenv.importing import import_on_demand
+from hexenv.common.importing import import_on_demand
 from hexenv.testing.conformance import check_game
 from hexenv.testing.log import GameLog, record_game
 from hexenv.testing.move_counts import perft, perft_by_move

@@ -6,7 +6,7 @@ from types import FunctionType, ModuleType
 from typing import Any, Final, cast
 
 from hexenv.compiled import can_be_compiled
-from hexenv.compiled_callees import members_of
+from hexenv.compiled.callees import members_of
 from hexenv.games.base import PLAIN_VERBS, Game
 from hexenv.games.own import CONTRACT
 from hexenv.games.promises import unguarded

@@ -6,10 +6,10 @@ import time
 
 import numpy as np
 
+from hexenv.common.messages import check_seed
 from hexenv.compiled import COMPILE_ERRORS, is_compiled
 from hexenv.games import base, notation
 from hexenv.games.base import STATE_FIELDS, Game, State
-from hexenv.messages import check_seed
 from hexenv.testing.compilable import check_source
 from hexenv.testing.definition import check_names, check_symmetry_group
 from hexenv.testing.log import GameLog, Played, fail, fail_after, record_game, same_record

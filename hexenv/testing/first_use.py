@@ -15,12 +15,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from hexenv.compiled_cache import mark_of
-from hexenv.compiled_callees import CLASSES, register_class
+from hexenv.common.messages import shortened
+from hexenv.compiled.cache import mark_of
+from hexenv.compiled.callees import CLASSES, register_class
 from hexenv.games import base
 from hexenv.games.base import IN_PLAY, Game
 from hexenv.games.promises import keep_promises
-from hexenv.messages import shortened
 from hexenv.testing.conformance import check_initial, play_random_game
 from hexenv.testing.log import Played, fail_after, record_game
 from hexenv.testing.planning import check_moves

@@ -38,8 +38,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from agents import PolicyAgent
+from agents.planning.environment import legal_actions
 from agents.registry import agent_classes, make_agent, make_environment, parameters
-from agents.search.environment import legal_actions
 
 GAMES = {
     "tictactoe": ("tictactoe",),
@@ -128,7 +128,7 @@ def new_agent(case: Case) -> Any:
     """The agent of a case; in a game without a shipped network a function in place of one."""
     name, _, options = case.agent.partition(":")
     if name in ENGINES:
-        command = f"{sys.executable} -m agents.cli {name} --agent {ENGINES[name]}:seconds=1"
+        command = f"{sys.executable} -m agents.apps.cli {name} --agent {ENGINES[name]}:seconds=1"
         return make_agent(f"{name}:command={command},seconds={case.seconds}")
     kind = agent_classes()[name]
     if "policy" in parameters(kind) and case.game not in NETS:

@@ -36,18 +36,18 @@ from agents.arena.accuracy import load_positions
 from agents.arena.results import ResultsFile, read_results
 from agents.arena.schedule import Schedule
 from agents.core.reading import read_object, read_objects
-from agents.data import playing
-from agents.data.folder import load_positions as load_data
-from agents.data.folder import save_positions
-from agents.data.parquet import load_parquet, save_parquet
 from agents.knowledge.connect4.book import load_book, new_book, save_book
 from agents.knowledge.gomoku.board import load_points
 from agents.learning.configuration import NetworkOptions, as_dict, make
+from agents.learning.data import playing
+from agents.learning.data.folder import load_positions as load_data
+from agents.learning.data.folder import save_positions
+from agents.learning.data.parquet import load_parquet, save_parquet
 from agents.learning.files import load_checkpoint, load_network, save_checkpoint, save_network
 from agents.learning.networks import new_network
+from agents.learning.progress import Anchors, Rating, Score, read_ratings
 from agents.learning.replay import Games, save_games
 from agents.learning.replay import load_games as load_training_games
-from agents.progress import Anchors, Rating, Score, read_ratings
 from agents.records import GameRecord, Search, load_record, save_record
 from agents.records.formats import load_games
 from agents.records.formats import save_games as save_records

@@ -16,9 +16,9 @@ import numpy as np
 from rich.console import Console
 
 from agents import UCT
-from agents.cli.shared import new_table
-from agents.search.clones import clone
-from agents.search.environment import legal_actions
+from agents.apps.cli.shared import new_table
+from agents.planning.clones import clone
+from agents.planning.environment import legal_actions
 
 GAMES: dict[str, tuple[dict[str, Any], int]] = {
     "connect_four": ({}, 12),

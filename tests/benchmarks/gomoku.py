@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from agents.cli.shared import new_table
+from agents.apps.cli.shared import new_table
 from agents.knowledge.gomoku import board
 from agents.knowledge.gomoku.board import PatternGame
 from agents.knowledge.gomoku.candidates import nearby_columns

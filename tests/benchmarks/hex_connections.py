@@ -18,7 +18,7 @@ import numpy as np
 from rich.console import Console
 
 from agents import RAVE
-from agents.cli.shared import new_table
+from agents.apps.cli.shared import new_table
 from agents.knowledge.hex import h_moves, h_search, inferior
 from hexenv import hex_v0
 from hexenv.compiled import CompiledFunction

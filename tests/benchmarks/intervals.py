@@ -26,7 +26,7 @@ from agents.arena.ratings import (
     walds_bounds,
 )
 from agents.arena.specification import Sprt
-from agents.progress.curves import bootstrap_interval, interquartile_mean
+from agents.learning.progress.curves import bootstrap_interval, interquartile_mean
 
 DRAWS = 0.6
 """Share of draws among games of equal agents, where there are draws."""
@@ -275,7 +275,7 @@ def decisions(rng, sprt, true, draws, repetitions, most=20_000):
 
 
 ANCHORS = (0.0, 496.5, 714.1, 912.7, 1122.9)
-"""Those of Connect4 (`agents.progress.anchors.AGENTS`)."""
+"""Those of Connect4 (`agents.learning.progress.anchors.AGENTS`)."""
 
 
 def print_beside(scale: float) -> None:

@@ -14,8 +14,8 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 from agents import PolicyAgent, RandomAgent
+from agents.apps.cli.shared import new_table
 from agents.arena import play_match, summarise
-from agents.cli.shared import new_table
 from agents.registry import make_environment
 from hexenv.adapters.sb3 import BoardVecEnv
 

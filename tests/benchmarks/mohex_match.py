@@ -21,10 +21,10 @@ from typing import Any
 
 import numpy as np
 
+from agents.apps.protocols.htp import HTPEngine
 from agents.arena.intervals import distinct_share, score_interval
 from agents.core.agent import ForfeitError
 from agents.core.structured import expect_unchanged
-from agents.protocols.htp import HTPEngine
 from agents.registry import make_agent
 from hexenv import hex_v0
 

@@ -13,7 +13,7 @@ import numpy as np
 from rich.console import Console
 
 import hexenv  # noqa: F401  (registers the environments)
-from agents.cli.shared import new_table
+from agents.apps.cli.shared import new_table
 
 CASES: list[tuple[str, str, dict[str, Any]]] = [
     ("Connect4", "random", {}),

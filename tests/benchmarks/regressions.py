@@ -23,7 +23,7 @@ import numpy as np
 from rich.console import Console
 from speed import BOARDS, compile_limit, range_text, search_figures
 
-from agents.cli.shared import new_table
+from agents.apps.cli.shared import new_table
 
 KEPT = Path(__file__).with_name("ratios.json")
 LEAST = 0.97

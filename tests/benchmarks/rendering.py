@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from agents.pictures.films import Film, write_gif, write_mp4
+from agents.records.films import Film, write_gif, write_mp4
 from hexenv.games import base, connect4, gomoku, hex, tictactoe
 from hexenv.render.ansi import render_text
 from hexenv.render.overlay import move_numbers, overlay_of_shares

@@ -20,7 +20,7 @@ from typing import Any
 
 from rich.console import Console
 
-from agents.cli.shared import new_table
+from agents.apps.cli.shared import new_table
 
 CHANNELS, BLOCKS = 32, 5
 SIZES = [16, 64, 256]

@@ -26,7 +26,7 @@ from rich.console import Console
 from rich.table import Table
 
 from agents import UCT
-from agents.cli.shared import new_table
+from agents.apps.cli.shared import new_table
 from agents.search.mcts import compiled_search
 from agents.search.playout import Uniform
 from agents.search.reward import WinLoss

@@ -23,10 +23,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from recorded import random_record, with_searches
 
+from agents.apps.web.page import replay_data, replay_page
 from agents.records import save_record
 from agents.records.formats import save_games
 from agents.registry import agent_classes, make_agent, make_environment, parameters
-from agents.web.page import replay_data, replay_page
 
 POSITIONS = {
     "tictactoe": ((), ("", "5", "1 5 9")),
@@ -99,7 +99,7 @@ def searches(game):
 
 def hexenv(*arguments):
     """What a command prints."""
-    command = [sys.executable, "-m", "agents.cli", *arguments]
+    command = [sys.executable, "-m", "agents.apps.cli", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 

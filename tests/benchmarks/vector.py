@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.table import Table
 
 import hexenv  # noqa: F401  (registers the environments)
-from agents.cli.shared import new_table
+from agents.apps.cli.shared import new_table
 
 SECONDS = 0.25
 """About how long a timing takes."""

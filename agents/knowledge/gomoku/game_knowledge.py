@@ -13,7 +13,7 @@ from agents.knowledge.gomoku.candidates import SCALE, Candidates, FourThreats, P
 from agents.knowledge.gomoku.minimax import ImplicitMinimax
 from agents.knowledge.gomoku.threats import ThreatSolver
 from agents.knowledge.gomoku.view import PlainEvaluator, pattern_view
-from agents.search.environment import View
+from agents.planning.environment import View
 from agents.search.evaluator import Evaluator
 from agents.search.knowledge import Knowledge, NoKnowledge
 from agents.search.variant import Variant

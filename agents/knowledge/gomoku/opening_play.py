@@ -5,7 +5,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from agents.search.environment import View
+from agents.planning.environment import View
 from hexenv.games import base
 from hexenv.games.base import EMPTY
 from hexenv.games.gomoku import openings

@@ -26,8 +26,8 @@ from agents.knowledge.gomoku.threat_search import (
     search_threats,
 )
 from agents.knowledge.gomoku.view import pattern_view
-from agents.search.environment import check_in_play
-from agents.search.view import planner_view
+from agents.planning.environment import check_in_play
+from agents.planning.view import planner_view
 from hexenv.compiled import CompiledFunction, kernel
 from hexenv.games import base
 from hexenv.games.base import EMPTY, IN_PLAY, State
@@ -51,7 +51,7 @@ def vcf(
         env: An environment of Gomoku or TicTacToe in play. It is left as it was.
         nodes: About how many positions to search.
         seconds: How long to search, without the first compilation; None for no limit.
-        route: How to search; see `agents.search.view.planner_view`.
+        route: How to search; see `agents.planning.view.planner_view`.
 
     Returns:
         The actions of both sides, from the first to the one that wins; or, in renju, to a four

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from agents.knowledge.gomoku import board
 from agents.knowledge.gomoku.board import PUBLISHED, PatternGame
-from agents.search.environment import View
+from agents.planning.environment import View
 from agents.search.evaluator import Evaluator, name_of
 from hexenv.games import base, notation
 from hexenv.games.base import State

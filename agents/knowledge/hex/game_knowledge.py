@@ -9,7 +9,7 @@ from agents.core.knowledge import GameKnowledge
 from agents.knowledge.hex import openings
 from agents.knowledge.hex.known import parts_in, with_knowledge
 from agents.knowledge.hex.solver import HexSolver
-from agents.search.environment import View
+from agents.planning.environment import View
 from agents.search.variant import Variant
 from hexenv.games.hex import Hex
 

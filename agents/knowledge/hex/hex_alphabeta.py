@@ -11,11 +11,11 @@ from agents.knowledge.hex.evaluation import MOST_EXTENDED, Resistance, TwoDistan
 from agents.knowledge.hex.h_search import connect, empty_cells, must_play, sees_win
 from agents.knowledge.hex.known import HexParts, cells_to_join, may_be_swapped, read_board
 from agents.knowledge.hex.shortest import next_stone
-from agents.search.environment import View
+from agents.planning.environment import View
 from agents.solvers.alphabeta import AlphaBeta, AlphaBetaNodes
+from hexenv.common.messages import true_or_false
 from hexenv.compiled import compiled
 from hexenv.games.base import EMPTY, Actions, State
-from hexenv.messages import true_or_false
 
 EVALUATIONS: Final = ("resistance", "two-distance")
 

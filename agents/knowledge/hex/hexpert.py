@@ -1,9 +1,10 @@
 """RAVE with all that is known of Hex: bridges, inferior cells, virtual connections, priors."""
 
 import math
-from typing import ClassVar, Unpack
+from typing import Annotated, ClassVar, Unpack
 
-from agents.mcts.rave import RAVE
+from agents.core.options import OneOf
+from agents.mcts.rave import RAVE, SCHEDULES
 from agents.mcts.settings import SearchOptions
 
 
@@ -47,7 +48,7 @@ class Hexpert(RAVE):
         seconds: float | None = None,
         k: float = 3000.0,
         c: float = 0.05,
-        schedule: str = "mse",
+        schedule: Annotated[str, OneOf(SCHEDULES)] = "mse",
         fpu: float = math.inf,
         plain_every: int = 30,
         playout: str = "bridges",

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from agents.mcts.puct import PUCTAgent, PUCTOptions
 from agents.policies.network import NetworkAgent
-from hexenv.extras import library
+from hexenv.common.extras import library
 from hexenv.games.base import new_states
 
 TRAINED_ON: Final = (5, 7, 9, 11)

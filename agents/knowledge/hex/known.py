@@ -54,10 +54,10 @@ from agents.search.evaluated import is_evaluated
 from agents.search.knowledge import all_covered
 from agents.search.tree import ROOT, Tree
 from agents.search.variant import Variant
+from hexenv.common.messages import suggestion
 from hexenv.compiled import compiled, kernel
 from hexenv.games.base import EMPTY, Actions, State
 from hexenv.games.hex import Hex
-from hexenv.messages import suggestion
 
 HELPFUL: Final = ("inferior", "connections", "priors", "openings")
 PARTS: Final = (*HELPFUL, "templates")

@@ -25,8 +25,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.core.files import replacing
-from agents.data import Data
-from agents.data.positions import Positions, lengths_of
 from agents.knowledge.hex.priors import (
     NEIGHBOURHOOD,
     OPENING,
@@ -42,6 +40,8 @@ from agents.knowledge.hex.priors import (
     same_replies,
     turned,
 )
+from agents.learning.data import Data
+from agents.learning.data.positions import Positions, lengths_of
 from hexenv.compiled import CompiledFunction
 from hexenv.games import base
 

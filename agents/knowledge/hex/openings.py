@@ -18,7 +18,7 @@ from msgspec import Meta, Struct
 
 from agents.core.reading import read_object
 from agents.core.structured import to_structure
-from agents.search.environment import View
+from agents.planning.environment import View
 from hexenv.games.hex import Hex
 
 TABLE: Final = Path(__file__).with_name("openings.json")

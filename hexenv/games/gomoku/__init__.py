@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hexenv.common.messages import not_one_of
 from hexenv.compiled import compiled
 from hexenv.games import base
 from hexenv.games.base import DRAW, EMPTY, IN_PLAY, NO_ACTION, Actions, Cells, State
@@ -34,7 +35,6 @@ from hexenv.games.gomoku.stone_lines import (
     set_stone,
 )
 from hexenv.games.lines import runs
-from hexenv.messages import not_one_of
 
 FREESTYLE, STANDARD, RENJU, RENJU_LOSES = range(4)
 """With `RENJU_LOSES` a forbidden move loses; in `RENJU` it is no legal action."""

@@ -30,11 +30,11 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hexenv.common.messages import not_one_of
 from hexenv.compiled import compiled
 from hexenv.games import base, gomoku
 from hexenv.games.base import EMPTY, IN_PLAY, NO_ACTION, Actions, Cells, Game, State
 from hexenv.games.gomoku import Gomoku, Renju
-from hexenv.messages import not_one_of
 
 SWAP, SWAP2, PRO, LONG_PRO = range(4)
 OPENINGS: Final = ("swap", "swap2", "pro", "long_pro")

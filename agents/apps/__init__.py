@@ -1,0 +1,1 @@
+"""What people start: play, pages, protocols and the command line."""

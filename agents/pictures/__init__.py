@@ -1,1 +1,0 @@
-"""Films of games, and plots."""

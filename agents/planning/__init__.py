@@ -1,0 +1,1 @@
+"""Planning: how any environment becomes something that a search plans through."""

@@ -1,0 +1,1 @@
+"""What all rooms share: messages, imports on demand, and libraries of extras."""
