@@ -9,7 +9,6 @@ from hex_oracles import all_positions, brute_force, exact_winner, proven_winner,
 
 from agents.knowledge.bits import WORD
 from agents.knowledge.hex import h_moves, h_search, inferior
-from agents.knowledge.hex.edge_templates import with_templates
 from agents.knowledge.hex.patterns import RING
 from agents.knowledge.hex.surroundings import numbers_of
 from hexenv.compiled import CompiledFunction
@@ -214,39 +213,6 @@ def test_claims_nothing_false_by_proofs(tmp_path, size, empty, count):
 
 
 @needs_compiler
-@pytest.mark.parametrize(
-    ("size", "empty", "count"),
-    [
-        (5, 22, 30),
-        pytest.param(5, 25, 1_000, marks=pytest.mark.slow),
-        pytest.param(6, 30, 300, marks=pytest.mark.slow),
-    ],
-)
-@pytest.mark.parametrize("lists", [(1, 1), (h_search.FULLS, h_search.SEMIS)])
-def test_claims_nothing_false_with_templates(size, empty, count, lists):
-    """And with the shortest lists it knows more winners than without templates."""
-    board, plain, winner = Board(size, size), Board(size, size), exact_winner(size)
-    board.grid = with_templates(board.grid, size, size)
-    for each in (board, plain):
-        each.links = h_search.new_connections(size * size, *lists)
-    rng, known, before = np.random.default_rng(14), 0, 0
-    for _ in range(count):
-        *bits, mover = random_bits(rng, board.cells, 1, empty)
-        known += check_position(board, winner, tuple(bits), mover)
-        before += check_position(plain, winner, tuple(bits), mover)
-    assert known > before if lists == (1, 1) else known >= before
-
-
-@needs_compiler
-def test_a_template_of_a_chain_that_has_joined_the_other_side_wins():
-    board, owners = Board(5, 9), np.full(45, EMPTY, np.int8)
-    owners[[3 * 9 + 3, 4 * 9 + 3]] = 0  # on the fourth row from the top, and its foot
-    links = h_search.new_connections(45, 1, 1)
-    assert not find(board.grid, owners, 0, False, ALL, links)
-    assert find(with_templates(board.grid, 5, 9), owners, 0, False, ALL, links)
-
-
-@needs_compiler
 @pytest.mark.slow
 def test_moves_outside_of_the_must_play_of_a_filled_board_lose_on_the_board_as_it_is():
     """If they are outside of what the opponent needs for the filled cells, too."""
@@ -324,21 +290,6 @@ def test_finds_the_template_of_the_fourth_row_on_a_large_board():
     carrier = connected(board, 3 * 11 + 5, 121)
     assert carrier is not None
     assert carrier < 1 << 4 * 11
-
-
-@pytest.mark.compiled
-def test_begins_with_the_templates_of_stones():
-    """Where their carriers are empty: a stone in the third row has three, or one, or none."""
-    board = Board(5, 9)
-    board.grid = with_templates(board.grid, 5, 9)
-    stone = 1 << 2 * 9 + 4
-    for other, count in ((0, 3), (1 << 7, 1), (1 << 4, 0)):
-        board.find((stone, other), 0, False, most=0)
-        waiting = board.links.ends[: board.links.heads[h_search.LARGEST + 2]].tolist()
-        rows = [i for i, ends in enumerate(waiting) if ends == [2 * 9 + 4, 45, h_search.IS_FULL]]
-        assert len(rows) == count
-        if count == 1:
-            assert narrow(board.links.carriers[rows[0]]).bit_count() == 8
 
 
 def test_no_more_connections_are_extended_than_asked_for():

@@ -18,7 +18,7 @@ choose = CompiledFunction(inferior.choose_moves)
 
 
 def test_the_tables_are_those_that_the_generator_proves():
-    assert patterns.OUTPUT.read_text(encoding="utf-8") == patterns.as_text()
+    assert patterns.FILE.read_text(encoding="utf-8") == patterns.as_text()
 
 
 def test_patterns_do_not_depend_on_direction_or_colour():

@@ -119,7 +119,7 @@ def root_of(env):
             pytest.param(*each, marks=[needs_compiler, pytest.mark.slow])
             for each in [
                 (5, 5, "hexpert:simulations=1000,knowledge_at=1", 10),
-                (6, 12, "hexpert:simulations=1000,knowledge_at=8,knowledge=all+templates", 10),
+                (6, 12, "hexpert:simulations=1000,knowledge_at=8,knowledge=all", 10),
                 (6, 12, "hexpert:simulations=1000,knowledge_at=16", 10),
                 (5, 4, "uct:simulations=1000,knowledge_at=6,knowledge=inferior+connections", 8),
                 (6, 12, "uct:simulations=1000,knowledge=connections,knowledge_at=5", 8),
@@ -236,8 +236,6 @@ def test_refuses_other_games_boards_and_parts():
     env.reset()
     with pytest.raises(ValueError, match=r"inferior, connections, priors.*mean connections\?"):
         RAVE(simulations=2, knowledge="inferior+conections").act(env)
-    with pytest.raises(ValueError, match="expected connections, for knowledge of templates"):
-        RAVE(simulations=2, knowledge="inferior+templates").act(env)
     with pytest.raises(ValueError, match=r"an evaluator gives the priors, got 'inferior\+priors'"):
         led(PUCTAgent, 2, knowledge="inferior+priors").act(env)
 

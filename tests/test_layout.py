@@ -161,7 +161,7 @@ ARTEFACTS = {"build", "dist", "htmlcov", "venv", "__pycache__"}
 DATA = (
     r"hexenv/py\.typed|agents/py\.typed|agents/arena/positions/.*|"
     r"agents/arena/which_agent\.toml|"
-    r"agents/knowledge/hex/(priors\.npz|openings\.json|edge_templates\.jsonl)|"
+    r"agents/knowledge/hex/(priors\.npz|(openings|pattern_tables)\.json)|"
     r"agents/learning/nets/\w+\.safetensors|agents/apps/web/static/\w+\.(html|js|css)"
 )
 """The files of the packages that are not Python."""

@@ -89,10 +89,6 @@ class Grid(NamedTuple):
     """``(size, 6)``: the neighbours of each cell, clockwise from below; -1 beyond the board."""
     sides: NDArray[np.int8]
     """``(2, size)``: for each player, 1 or 2 for the cells along the player's sides, else 0."""
-    template_ends: NDArray[np.int16]
-    """``(templates, 3)``: of connections that are known on the empty board: player, cell, side;"""
-    template_carriers: NDArray[np.int64]
-    """``(templates, 3)``: and their carriers. See `agents.knowledge.hex.edge_templates`."""
 
 
 def new_grid(rows: int, columns: int) -> Grid:
@@ -106,7 +102,7 @@ def new_grid(rows: int, columns: int) -> Grid:
                 around[cell, i] = cell + down * columns + right
         sides[0, cell] = 1 if row == 0 else 2 if row == rows - 1 else 0
         sides[1, cell] = 1 if column == 0 else 2 if column == columns - 1 else 0
-    return Grid(around, sides, np.zeros((0, 3), np.int16), np.zeros((0, 3), np.int64))
+    return Grid(around, sides)
 
 
 def new_owners(size: int) -> NDArray[np.int8]:
@@ -538,19 +534,6 @@ def keep(links: Connections, one: int, other: int, carrier: tuple[int, int, int]
 
 
 @kernel
-def add_templates(grid: Grid, owners: NDArray[np.int8], player: int, links: Connections) -> None:
-    """Let the templates of the player's stones wait to be extended, if their carriers are empty."""
-    count = len(grid.template_ends)
-    cells = empty_cells(owners) if count > 0 else NONE
-    for row in range(count):
-        owner, cell, side = grid.template_ends[row]
-        carrier = set_in(grid.template_carriers, row)
-        chain = int(links.place_of[cell])
-        if owner == player == owners[cell] and chain != side and contains(cells, carrier):
-            add(links, chain, int(side), carrier, IS_FULL)
-
-
-@kernel
 def extend(links: Connections, is_to_move: bool, most: int) -> bool:
     """Extend the connections that wait, by size, until the player wins or none is left.
 
@@ -605,7 +588,6 @@ def connect(
         join_sides(links)
         return True
     begin(grid, owners, player, links)
-    add_templates(grid, owners, player, links)
     return extend(links, is_to_move, most)
 
 

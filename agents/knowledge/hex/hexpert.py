@@ -32,7 +32,7 @@ class Hexpert(RAVE):
 
     Args:
         **options: See `TreeSearchAgent`. Defaults: `solver` ``"hard"``, `knowledge`
-            ``"all"`` (but the templates), `knowledge_at` 32.
+            ``"all"``, `knowledge_at` 32.
     """
 
     name = "hexpert"

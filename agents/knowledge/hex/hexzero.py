@@ -68,7 +68,7 @@ class HexZero(PUCTAgent):
         c: Weight of exploration; see `PUCTAgent`.
         fpu: First-play urgency; see `PUCTAgent`.
         **options: See `PUCTAgent`. Defaults: `solver` ``"hard"``, `knowledge` ``"all"`` (but the
-            priors and the templates), `knowledge_at` 2, `batch` 8.
+            priors), `knowledge_at` 2, `batch` 8.
 
     Raises:
         ImportError: Without PyTorch; it says what to install.

@@ -29,8 +29,7 @@ from numpy.typing import NDArray
 
 from agents.knowledge.bits import lowest, one_bit, put_set, set_in, union
 from agents.knowledge.hex.h_search import AROUND, NOWHERE
-from agents.knowledge.hex.pattern_tables import CAPTURERS, CELLS, DOMINANCE, INFERIOR, PAIRS
-from agents.knowledge.hex.patterns import BEYOND, PAIR_RING, RING, TOUCHED, rings
+from agents.knowledge.hex.patterns import BEYOND, PAIR_RING, RING, TOUCHED, read_tables, rings
 from agents.knowledge.hex.surroundings import change_numbers, number_all
 from hexenv.compiled import compiled, inlined_kernel, kernel, scratch_array
 from hexenv.games.base import EMPTY
@@ -45,16 +44,17 @@ def open_side(ring: tuple[int, ...]) -> int:
     return NOWHERE
 
 
-KILLERS: Final = np.frombuffer(bytes.fromhex(CELLS), np.int8).reshape(-1, 2)
+_tables: Final = read_tables()
+KILLERS: Final = np.frombuffer(bytes.fromhex(_tables["cells"]), np.int8).reshape(-1, 2)
 """``(3**6, 2)``: the cells of a ring where a stone of each player kills the cell inside, as bits;
 below 0 if the cell is dead."""
-CAPTURES: Final = np.array([int(digit) for digit in PAIRS], np.int8)
+CAPTURES: Final = np.array([int(digit) for digit in _tables["pairs"]], np.int8)
 """``(3**8,)``: which players capture the pair of cells inside a ring: bit 0 and bit 1."""
-CAPTURING: Final = np.frombuffer(bytes.fromhex(CAPTURERS), np.uint8).reshape(-1, 2)
+CAPTURING: Final = np.frombuffer(bytes.fromhex(_tables["capturers"]), np.uint8).reshape(-1, 2)
 """``(3**8, 2)``: the cells of a ring where a stone of each player captures the pair, as bits."""
-DOMINATING: Final = np.array([int(digit, 16) for digit in DOMINANCE], np.int8)
+DOMINATING: Final = np.array([int(digit, 16) for digit in _tables["dominance"]], np.int8)
 """``(3**8,)``: bit ``2 * player + cell``: that cell of a pair dominates the other for a player."""
-FILLED: Final = np.array([int(digit) for digit in INFERIOR], np.bool_)
+FILLED: Final = np.array([int(digit) for digit in _tables["inferior"]], np.bool_)
 """``(3**7,)``: whether a cell is permanently inferior, by the cells beyond its empty neighbours."""
 OPEN_TO: Final = np.array([open_side(ring) for ring in rings(RING)], np.int8)
 """``(3**6,)``: see `open_side`."""

@@ -8,9 +8,6 @@
   board as it is without. Children outside of the must-play region are proven losses, the key of a
   winning semi-connection is a proven win, and so the node may be proven; the solver of the search
   does the rest (Arneson, Hayward and Henderson, "Monte Carlo tree search in Hex", 2010).
-* ``"templates"``: the connections begin with the edge templates of the position
-  (`agents.knowledge.hex.edge_templates`). The H-search finds what they show by itself: with
-  lists as long as here they decide no more positions.
 * ``"priors"``: moves are tried in the order of what the cells around them promise
   (`agents.knowledge.hex.priors`, `agents.search.bias`). A search with an evaluator, a network, has
   its priors from there.
@@ -28,7 +25,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.knowledge.bits import NONE, meet, one_bit, set_in, union, without
-from agents.knowledge.hex.edge_templates import with_templates
 from agents.knowledge.hex.h_search import (
     IS_FULL,
     MOST_CELLS,
@@ -59,10 +55,9 @@ from hexenv.compiled import compiled, kernel
 from hexenv.games.base import EMPTY, Actions, State
 from hexenv.games.hex import Hex
 
-HELPFUL: Final = ("inferior", "connections", "priors", "openings")
-PARTS: Final = (*HELPFUL, "templates")
+PARTS: Final = ("inferior", "connections", "priors", "openings")
 ALL: Final = "all"
-"""In place of those that are `HELPFUL`."""
+"""In place of all of them."""
 FULLS: Final = 6
 SEMIS: Final = 20
 """Connections and semi-connections that are kept of a pair of places: fewer than the solver keeps,
@@ -85,8 +80,6 @@ class HexParts(NamedTuple):
     connections: bool
     visits: int
     """Of a node, when it is looked at for connections."""
-    templates: bool = False
-    """Whether the connections begin with edge templates."""
     grid: Any = None
     rings: Any = None
     links: Any = None
@@ -120,7 +113,7 @@ class HexParts(NamedTuple):
         grid, rings = new_grid(game.rows, game.columns), new_rings(game.rows, game.columns)
         seen = new_owners(size)
         return self._replace(
-            grid=with_templates(grid, game.rows, game.columns) if self.templates else grid,
+            grid=grid,
             rings=rings,
             links=new_connections(size, FULLS, SEMIS, of_empty=OF_EMPTY),
             owners=new_owners(size),
@@ -212,7 +205,7 @@ def parts_in(names: str) -> tuple[str, ...]:
     """The names in a text.
 
     Raises:
-        ValueError: If there is no such part, or no connections for the templates.
+        ValueError: If there is no such part.
     """
     given = tuple(names.split("+"))
     for name in given:
@@ -222,9 +215,7 @@ def parts_in(names: str) -> tuple[str, ...]:
                 f"got {names!r}{suggestion(name, (*PARTS, ALL))}"
             )
     if ALL in given:
-        given = (*HELPFUL, *given)
-    if "templates" in given and "connections" not in given:
-        raise ValueError(f"expected connections, for knowledge of templates, got {names!r}")
+        given = PARTS
     return given
 
 
@@ -244,8 +235,7 @@ def with_knowledge(variant: Variant, names: str, visits: int) -> Variant:
     elif "priors" in given:
         rule = ProgressiveBias(variant.selection, HexPriors(), BIAS, FIRST_PLAY)
         variant = variant._replace(selection=rule)
-    has_templates = "templates" in given
-    parts = HexParts("inferior" in given, "connections" in given, visits, has_templates)
+    parts = HexParts("inferior" in given, "connections" in given, visits)
     return variant._replace(knowledge=parts)
 
 

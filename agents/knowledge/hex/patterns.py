@@ -22,7 +22,7 @@ the ring are joined by what is within. This module simply tries all completions.
 (Bjornsson, Hayward, Johanson and van Rijswijck, "Dead cell analysis in Hex and the Shannon game",
 2006; Henderson and Hayward, "Captured-reversible moves and star-decomposition domination in Hex",
 2013; Henderson, "Playing and solving the game of Hex", 2010.) The tables are in
-`agents.knowledge.hex.pattern_tables`.
+``pattern_tables.json``.
 
 A ring is numbered by its cells as digits of base 3, the first the lowest: 0 for empty, 1 and 2 for
 player 0 and 1. That of one cell goes clockwise from below, as `AROUND` of
@@ -35,6 +35,8 @@ on three cells fills almost nothing more: of 8,334 empty cells in positions of 1
 triangle, 2 for three in a row, 1 for three around a corner; for the rhombus it was 196.
 """
 
+import hashlib
+import json
 from functools import cache
 from itertools import combinations, product
 from pathlib import Path
@@ -51,7 +53,9 @@ BEYOND: Final = 7
 """Cells of its ring, the first, that do not touch the first of its cells."""
 DEAD: Final = -1
 """In place of the cells that kill a cell, where it is dead as it is."""
-OUTPUT: Final = Path(__file__).with_name("pattern_tables.py")
+FILE: Final = Path(__file__).with_name("pattern_tables.json")
+SHA256: Final = "ce30c6b78b66b3edc182e426735fe0a540bb792537bae90321bbb483e6248477"
+"""Of the file; ``python -m agents.knowledge.hex.patterns`` prints it."""
 
 Ring = tuple[int, ...]
 """The owners of its cells: 0 empty, 1 and 2 the players."""
@@ -241,33 +245,35 @@ def inferior_table() -> list[bool]:
     return [is_inferior(beyond) for beyond in rings(BEYOND)]
 
 
+def tables() -> dict[str, str]:
+    """The tables as text, by name: the digits that each ring has."""
+    return {
+        "cells": "".join(f"{one & 0xFF:02x}{two & 0xFF:02x}" for one, two in ring_table()),
+        "pairs": "".join(map(str, pair_table())),
+        "capturers": "".join(f"{one:02x}{two:02x}" for one, two in capturer_table()),
+        "dominance": "".join(f"{bits:x}" for bits in dominance_table()),
+        "inferior": "".join(str(int(is_it)) for is_it in inferior_table()),
+    }
+
+
 def as_text() -> str:
-    """The module of the tables."""
-    cells = "".join(f"{first & 0xFF:02x}{second & 0xFF:02x}" for first, second in ring_table())
-    pairs = "".join(map(str, pair_table()))
-    stones = "".join(f"{first:02x}{second:02x}" for first, second in capturer_table())
-    better = "".join(f"{bits:x}" for bits in dominance_table())
-    inferior = "".join(str(int(is_it)) for is_it in inferior_table())
-    return (
-        '"""Made by ``python -m agents.knowledge.hex.patterns``, which says what it means."""\n\n'
-        + _constant(
-            "CELLS", cells, "Four digits a ring: where player 0 kills, where player 1 does."
-        )
-        + "\n"
-        + _constant("PAIRS", pairs, "One digit a ring: who captures both cells.")
-        + "\n"
-        + _constant("CAPTURERS", stones, "Four digits a ring: where each player captures them.")
-        + "\n"
-        + _constant("DOMINANCE", better, "One digit a ring: which cell is as good, for whom.")
-        + "\n"
-        + _constant("INFERIOR", inferior, "One digit for the cells beyond: 1 if inferior.")
-    )
+    """The file of the tables."""
+    return json.dumps(tables(), indent=1) + "\n"
 
 
-def _constant(name: str, digits: str, words: str) -> str:
-    lines = [f'    "{digits[i : i + 88]}"\n' for i in range(0, len(digits), 88)]
-    return f'{name} = (\n{"".join(lines)})\n"""{words}"""\n'
+def read_tables() -> dict[str, str]:
+    """The tables of the file.
+
+    Raises:
+        ValueError: If it is another one than `SHA256` says: compiled code holds its numbers, and is
+            kept by the text of this module.
+    """
+    data = FILE.read_bytes()
+    if (found := hashlib.sha256(data).hexdigest()) != SHA256:
+        raise ValueError(f"expected {FILE} with the SHA-256 {SHA256}, got {found}")
+    return json.loads(data)
 
 
 if __name__ == "__main__":
-    OUTPUT.write_text(as_text(), encoding="utf-8")
+    FILE.write_text(as_text(), encoding="utf-8")
+    print("SHA256 =", hashlib.sha256(FILE.read_bytes()).hexdigest())
