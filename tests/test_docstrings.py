@@ -107,12 +107,26 @@ def test_there_are_no_examples_of_another_form():
     assert [name for name in SOURCES if another.search(text_of(name))] == []
 
 
+def set_up():
+    """The names that each example may use: what the reference shows before them all."""
+    reference = ast.parse((ROOT / "docs" / "generator" / "reference_pages.py").read_text("utf-8"))
+    lines = next(
+        ast.literal_eval(node.value)
+        for node in reference.body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "SETUP"
+    )
+    names = {"gymnasium": gymnasium}
+    exec("".join(line.removeprefix(">>> ") for line in lines.splitlines(keepends=True)), names)
+    return names
+
+
 def run_examples(name):
     """Run the examples of a module: how many there were, and what was wrong."""
     module = importlib.import_module(name)
     runner = doctest.DocTestRunner(verbose=False)
     said = []
-    for test in doctest.DocTestFinder().find(module, extraglobs={"gymnasium": gymnasium}):
+    for test in doctest.DocTestFinder().find(module):
+        test.globs = set_up() | test.globs
         runner.run(test, out=said.append)
     return runner.tries, "".join(said) if runner.failures else ""
 

@@ -75,10 +75,6 @@ class Statistics:
     """What the last search of an agent found at its root.
 
     Examples:
-        >>> from agents import UCT
-        >>> from hexenv import tictactoe_v0
-        >>> env = tictactoe_v0.env()
-        >>> env.reset(options={"moves": "1 4 2 5"})
         >>> agent = UCT(simulations=50, seed=1)
         >>> agent.act(env)  # the third of three in a row
         2

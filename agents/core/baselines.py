@@ -47,9 +47,6 @@ class GreedyAgent(SeededAgent):
     """Wins at once if it can, otherwise avoids moves after which the opponent can win at once.
 
     Examples:
-        >>> from hexenv import tictactoe_v0
-        >>> env = tictactoe_v0.env()
-        >>> env.reset(options={"moves": "1 4 2 5"})
         >>> GreedyAgent(seed=1).act(env)  # the third of three in a row
         2
 

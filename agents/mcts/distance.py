@@ -25,10 +25,6 @@ class DistanceScore(NamedTuple):
     A proven node counts as an end of the game.
 
     Examples:
-        >>> from agents import UCT, TreeSearchAgent
-        >>> from hexenv import tictactoe_v0
-        >>> env = tictactoe_v0.env()
-        >>> env.reset(options={"moves": "1 4 2 5"})
         >>> variant = UCT().variant._replace(reward=DistanceScore(power=2.0))
         >>> TreeSearchAgent(variant, simulations=50, seed=1).act(env)  # the third of three in a row
         2
@@ -54,10 +50,6 @@ class DistanceUCB(NamedTuple):
     second time, its bonus shrinks faster than the mean gets certain, and N are the root's visits.
 
     Examples:
-        >>> from agents import UCT, TreeSearchAgent
-        >>> from hexenv import tictactoe_v0
-        >>> env = tictactoe_v0.env()
-        >>> env.reset(options={"moves": "1 4 2 5"})
         >>> variant = UCT().variant._replace(selection=DistanceUCB(), reward=DistanceScore())
         >>> TreeSearchAgent(variant, simulations=50, seed=1).act(env)  # the third of three in a row
         2

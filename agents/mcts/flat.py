@@ -18,10 +18,6 @@ class Evenly(NamedTuple):
     """The rule of `FlatMonteCarlo`: the child with the fewest visits.
 
     Examples:
-        >>> from agents import UCT, TreeSearchAgent
-        >>> from hexenv import tictactoe_v0
-        >>> env = tictactoe_v0.env()
-        >>> env.reset(options={"moves": "1 4 2 5"})
         >>> variant = UCT().variant._replace(selection=Evenly(), max_depth=1)
         >>> TreeSearchAgent(variant, simulations=50, seed=1).act(env)  # the third of three in a row
         2

@@ -23,10 +23,6 @@ class Grave(NamedTuple):
     """The rule of `GRAVE`. With ``ref=0`` it is RAVE.
 
     Examples:
-        >>> from agents import UCT, TreeSearchAgent
-        >>> from hexenv import tictactoe_v0
-        >>> env = tictactoe_v0.env()
-        >>> env.reset(options={"moves": "1 4 2 5"})
         >>> variant = UCT().variant._replace(selection=Grave(ref=20))
         >>> TreeSearchAgent(variant, simulations=50, seed=1).act(env)  # the third of three in a row
         2

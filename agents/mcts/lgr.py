@@ -29,10 +29,6 @@ class LastGoodReply(NamedTuple):
     removed.
 
     Examples:
-        >>> from agents import UCT, TreeSearchAgent
-        >>> from hexenv import tictactoe_v0
-        >>> env = tictactoe_v0.env()
-        >>> env.reset(options={"moves": "1 4 2 5"})
         >>> variant = UCT().variant._replace(playout=LastGoodReply(order=2))
         >>> TreeSearchAgent(variant, simulations=50, seed=1).act(env)  # the third of three in a row
         2

@@ -24,10 +24,6 @@ class PolicyAdaptation(NamedTuple):
     known only at the end, so the steps of both players are collected until then.
 
     Examples:
-        >>> from agents import UCT, TreeSearchAgent
-        >>> from hexenv import tictactoe_v0
-        >>> env = tictactoe_v0.env()
-        >>> env.reset(options={"moves": "1 4 2 5"})
         >>> variant = UCT().variant._replace(playout=PolicyAdaptation(alpha=0.5))
         >>> TreeSearchAgent(variant, simulations=50, seed=1).act(env)  # the third of three in a row
         2

@@ -28,10 +28,6 @@ class RelativeBonus(NamedTuple):
     The length of a simulation that ends at a proven node is counted to that node.
 
     Examples:
-        >>> from agents import UCT, TreeSearchAgent
-        >>> from hexenv import tictactoe_v0
-        >>> env = tictactoe_v0.env()
-        >>> env.reset(options={"moves": "1 4 2 5"})
         >>> variant = UCT().variant._replace(reward=RelativeBonus(a=0.5))
         >>> TreeSearchAgent(variant, simulations=50, seed=1).act(env)  # the third of three in a row
         2
@@ -76,10 +72,6 @@ class Discounted(NamedTuple):
     both players add up to 1; if only the winner's reward were discounted, they would not.
 
     Examples:
-        >>> from agents import UCT, TreeSearchAgent
-        >>> from hexenv import tictactoe_v0
-        >>> env = tictactoe_v0.env()
-        >>> env.reset(options={"moves": "1 4 2 5"})
         >>> variant = UCT().variant._replace(reward=Discounted(gamma=0.9))
         >>> TreeSearchAgent(variant, simulations=50, seed=1).act(env)  # the third of three in a row
         2

@@ -102,10 +102,6 @@ class Rave(NamedTuple):
     """The rule of `RAVE`. A child without AMAF simulations scores `fpu`.
 
     Examples:
-        >>> from agents import UCT, TreeSearchAgent
-        >>> from hexenv import tictactoe_v0
-        >>> env = tictactoe_v0.env()
-        >>> env.reset(options={"moves": "1 4 2 5"})
         >>> variant = UCT().variant._replace(selection=Rave(k=500.0))
         >>> TreeSearchAgent(variant, simulations=50, seed=1).act(env)  # the third of three in a row
         2

@@ -42,9 +42,6 @@ class TreeSearchAgent(AgentBase):
     Examples:
         >>> from agents.search import playout, reward, selection
         >>> from agents.search.variant import Variant
-        >>> from hexenv import tictactoe_v0
-        >>> env = tictactoe_v0.env()
-        >>> env.reset(options={"moves": "1 4 2 5"})
         >>> variant = Variant(selection.UCB1(), playout.Uniform(), reward.WinLoss())
         >>> TreeSearchAgent(variant, simulations=50, seed=1).act(env)  # the third of three in a row
         2

@@ -30,10 +30,6 @@ class UCB1Tuned(NamedTuple):
     always applies; then the rule is UCB1 with c / 2.
 
     Examples:
-        >>> from agents import UCT, TreeSearchAgent
-        >>> from hexenv import tictactoe_v0
-        >>> env = tictactoe_v0.env()
-        >>> env.reset(options={"moves": "1 4 2 5"})
         >>> variant = UCT().variant._replace(selection=UCB1Tuned(c=0.7))
         >>> TreeSearchAgent(variant, simulations=50, seed=1).act(env)  # the third of three in a row
         2

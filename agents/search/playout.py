@@ -68,10 +68,6 @@ class Uniform(NamedTuple):
     actions, so that one stream of numbers gives the same moves in every environment of a game.
 
     Examples:
-        >>> from agents import UCT, TreeSearchAgent
-        >>> from hexenv import tictactoe_v0
-        >>> env = tictactoe_v0.env()
-        >>> env.reset(options={"moves": "1 4 2 5"})
         >>> variant = UCT().variant._replace(playout=Uniform())
         >>> TreeSearchAgent(variant, simulations=50, seed=1).act(env)  # the third of three in a row
         2
@@ -112,10 +108,6 @@ class Decisive(NamedTuple):
     games with `winning_action`; before all other policies.
 
     Examples:
-        >>> from agents import UCT, TreeSearchAgent
-        >>> from hexenv import tictactoe_v0
-        >>> env = tictactoe_v0.env()
-        >>> env.reset(options={"moves": "1 4 2 5"})
         >>> variant = UCT().variant._replace(playout=Decisive())
         >>> TreeSearchAgent(variant, simulations=50, seed=1).act(env)  # the third of three in a row
         2

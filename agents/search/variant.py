@@ -17,13 +17,9 @@ class Variant(NamedTuple):
     """A variant of the search: its parts.
 
     Examples:
-        >>> from agents import TreeSearchAgent
         >>> from agents.search.playout import Decisive
         >>> from agents.search.reward import WinLoss
         >>> from agents.search.selection import UCB1
-        >>> from hexenv import tictactoe_v0
-        >>> env = tictactoe_v0.env()
-        >>> env.reset(options={"moves": "1 4 2 5"})
         >>> variant = Variant(UCB1(c=0.7), Decisive(), WinLoss())
         >>> TreeSearchAgent(variant, simulations=50, seed=1).act(env)  # the third of three in a row
         2

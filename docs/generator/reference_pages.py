@@ -5,6 +5,13 @@ from which_agent import groups
 import agents
 from agents.registry import agent_classes, environment_makers
 
+SETUP = """\
+>>> from agents import UCT, TreeSearchAgent
+>>> from hexenv import tictactoe_v0
+>>> env = tictactoe_v0.env()
+>>> env.reset(options={"moves": "1 4 2 5"})  # now 3 wins: action 2
+"""
+"""What comes before each example: the tests run it, and the reference shows it once a page."""
 MODULES = {
     "Environments": ["hexenv.envs.aec", "hexenv.envs.standard_wrapper"],
     "Learners": ["hexenv.learners.single", "hexenv.wrappers", "hexenv.learners.boards"],
@@ -92,7 +99,8 @@ def slug(title: str) -> str:
 
 def page(title: str, names: list[str]) -> str:
     """A page of the reference."""
-    return f"# {title}\n\n" + "\n\n".join(map(entry, names)) + "\n"
+    before = f"Each example begins with:\n\n```pycon\n{SETUP}```"
+    return f"# {title}\n\n{before}\n\n" + "\n\n".join(map(entry, names)) + "\n"
 
 
 def entry(name: str) -> str:

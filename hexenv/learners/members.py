@@ -16,6 +16,7 @@ class Tally:
     """The learner's results against a member. Truncated episodes are not counted.
 
     Examples:
+        >>> from hexenv.learners.pool import OpponentPool
         >>> pool = OpponentPool("random")
         >>> pool.record("random", wins=3, draws=1)
         >>> pool.results["random"].score
@@ -65,6 +66,7 @@ class Member(NamedTuple):
     """A member of a pool.
 
     Examples:
+        >>> from hexenv.learners.pool import OpponentPool
         >>> OpponentPool(["random", ("greedy", 3)]).members[1].weight
         3.0
 

@@ -100,6 +100,11 @@ def paints_of(theme: Theme, style: str) -> dict[str, Color]:
 class Look:
     """The options of pictures, for pixels and SVG.
 
+    Examples:
+        >>> from hexenv.render.rgb import render_rgb
+        >>> render_rgb(env.unwrapped.game, env.unwrapped.state, look=Look(cell_size=16)).ndim
+        3
+
     Args:
         theme: One of `THEMES`.
         cell_size: Distance of neighbours in a row, in pixels, from 8 to 128.

@@ -137,6 +137,7 @@ class Data:
         ValueError: If it is no such folder, or some of its files are missing.
 
     Examples:
+        >>> from agents.learning.data import make_data
         >>> data = make_data("games", "tictactoe", ["uct:simulations=20"], games=3, seed=1)
         >>> positions = data.positions()
         >>> positions.observations.shape[1:], len(set(positions.games))

@@ -34,7 +34,12 @@ Which = NDArray[np.int64]
 
 
 class Recipe(Struct, frozen=True, forbid_unknown_fields=True):
-    """What decides the games of data: with the same one, game number n is always the same."""
+    """What decides the games of data: with the same one, game number n is always the same.
+
+    Examples:
+        >>> Recipe("tictactoe", [], ["random"]).opening_plies
+        2
+    """
 
     game: Text
     """A game of hexenv, or ``module:function``, which returns an environment of one's own game."""

@@ -24,6 +24,12 @@ class Positions(NamedTuple):
     """P positions of whole games, one after the other, each before the move that was made there.
 
     A is ``num_actions()`` of the game, K are its planes.
+
+    Examples:
+        >>> from agents.learning.data import make_data
+        >>> data = make_data("few", "tictactoe", ["random"], games=1)
+        >>> data.positions().action_masks.shape[1]
+        9
     """
 
     observations: NDArray[np.int8]
