@@ -27,12 +27,13 @@ from agents.search.selection import UCB1
 from agents.search.simulation import part
 from agents.search.variant import Variant
 from hexenv import compiled as compiled_module
-from hexenv import compiling, tictactoe_v0
+from hexenv import tictactoe_v0
 from hexenv.compiled import (
     COMPILE_ERRORS,
     CompiledFunction,
     RandomStream,
     compiled,
+    compiling,
     copy_record,
     interpreted,
     is_compiled,

@@ -1,6 +1,5 @@
 """The variants of the search: what they compute, recounted from a record of every simulation."""
 
-import importlib
 import itertools
 import math
 from collections import Counter, defaultdict
@@ -13,7 +12,6 @@ from grown_trees import assert_same_nodes, below, nodes, positions_of, with_opti
 
 from agents.knowledge.hex.bridges import BEFORE, FillSavingBridges, SaveBridge
 from agents.mcts.distance import DistanceScore, DistanceUCB
-from agents.mcts.flat import Evenly
 from agents.mcts.grave import Grave
 from agents.mcts.history import ProgressiveHistory
 from agents.mcts.lgr import LastGoodReply
@@ -893,18 +891,3 @@ def test_parameters_out_of_range_are_named(spec):
     name = spec.partition(":")[2].partition("=")[0]
     with pytest.raises(ValueError, match=name):
         make_agent(spec)
-
-
-@pytest.mark.parametrize(
-    ("old", "cls"),
-    [
-        ("agents.search.adaptation", PolicyAdaptation), ("agents.search.bridges", SaveBridge),
-        ("agents.search.distance", DistanceScore), ("agents.search.history", ProgressiveHistory),
-        ("agents.search.mast", Mast), ("agents.search.mast", NST), ("agents.search.rave", Rave),
-        ("agents.search.rave", Grave), ("agents.search.replies", LastGoodReply),
-        ("agents.search.reward", Discounted), ("agents.search.reward", RelativeBonus),
-        ("agents.search.selection", Evenly), ("agents.search.selection", UCB1Tuned),
-    ],
-)  # fmt: skip
-def test_parts_are_found_in_their_old_modules(old, cls):
-    assert getattr(importlib.import_module(old), cls.__name__) is cls

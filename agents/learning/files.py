@@ -1,6 +1,6 @@
 """Networks and checkpoints in files: written whole or not at all, and read without running code.
 
-A *network* is a safetensors file, whose header has its game, its options and, from version 2 on, a
+A *network* is a safetensors file, whose header has its game, its options and a
 checksum of them and of the weights. A *checkpoint* has all
 that a training run needs to continue; it is written by `torch.save` and read with ``weights_only``.
 A file that cannot be read or written is an `OSError`; a damaged one is a `ValueError`.
@@ -34,7 +34,7 @@ from hexenv.games.base import Game
 
 NETWORK_FORMAT: Final = "hexenv-network"
 CHECKPOINT_FORMAT: Final = "hexenv-checkpoint"
-NETWORK_VERSIONS: Final = (1, 2)
+NETWORK_VERSION: Final = 2
 """Of a network's file; the first has no checksum, the last is written."""
 VERSION: Final = 1
 """Of a checkpoint."""
@@ -108,7 +108,7 @@ def save_network(
     """
     header = {
         "format": NETWORK_FORMAT,
-        "version": NETWORK_VERSIONS[-1],
+        "version": NETWORK_VERSION,
         "game": game[0],
         "options": dict(game[1]),
         "network": as_dict(options),
@@ -166,12 +166,10 @@ def load_network(
     except Exception as error:  # damaged data can raise anything
         raise ValueError(f"expected a network, got a damaged {path}: {error}") from error
     kind, version = header.get("format"), header.get("version")
-    if kind != NETWORK_FORMAT or version not in NETWORK_VERSIONS:
-        versions = " or ".join(map(str, NETWORK_VERSIONS))
-        raise ValueError(
-            f"expected {NETWORK_FORMAT} of version {versions} in {path}, got {kind} {version}"
-        )
-    if version > 1 and texts.get("sha256") != checksum(texts["hexenv"], tensors):
+    if (kind, version) != (NETWORK_FORMAT, NETWORK_VERSION):
+        wanted = f"{NETWORK_FORMAT} of version {NETWORK_VERSION}"
+        raise ValueError(f"expected {wanted} in {path}, got {kind} {version}")
+    if texts.get("sha256") != checksum(texts["hexenv"], tensors):
         raise ValueError(
             f"expected a network, got a damaged {path}: its weights or its header are not those "
             "that were written (another checksum)"

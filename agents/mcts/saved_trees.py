@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from agents.core.files import replacing
 from agents.core.reading import load_arrays, parse_json
 from agents.search.children import is_partial
-from agents.search.reward import MeanBackup
 from agents.search.tree import (
     MORE_TO_COME,
     ROOT,
@@ -26,11 +25,9 @@ from hexenv.compiled import CompiledFunction, kernel
 from hexenv.games import base, notation
 
 FORMAT: Final = "hexenv-tree"
-VERSION: Final = 3
+VERSION: Final = 4
 MOST_VISITS: Final = 2**30
 """The most visits of a node in a file: it can get as many again."""
-NAMES_IN_FILES: Final = {"extras.raw_value": "extras.worth", "extras.root_noise": "extras.noise"}
-"""The names that the format gives to some arrays of a tree."""
 
 
 class SavedTrees(NamedTuple):
@@ -91,13 +88,7 @@ def describe(part: Any) -> Any:
     if hasattr(part, "_fields"):
         fields = {name: describe(value) for name, value in part._asdict().items()}
         fields.pop("knowledge", None)  # it changes what is searched, not the meaning of a tree
-        if isinstance(getattr(part, "backup", None), MeanBackup):
-            del fields["backup"]  # the format is older than the others
         known = {name: value for name, value in fields.items() if value is not None}
-        if hasattr(part, "evaluation"):  # the format has a field more for such rules
-            is_ucb1 = type(part).__name__ == "EvaluatedUCB1"
-            extra = part.c if is_ucb1 else {"part": "Indifferent", "value": 0.0}
-            known = {"assessor": extra, **known}
         return {"part": type(part).__name__, **known}
     return part if isinstance(part, (bool, int, float, str)) else None
 
@@ -126,7 +117,7 @@ def save_trees(
     }
     for number, tree in enumerate(trees):
         for name, array in arrays_of(tree, nodes_below(tree, ROOT)):
-            arrays[f"{number}.{NAMES_IN_FILES.get(name, name)}"] = array
+            arrays[f"{number}.{name}"] = array
     with replacing(path) as temporary, temporary.open("wb") as file:
         np.savez_compressed(file, allow_pickle=False, **arrays)
 
@@ -179,8 +170,7 @@ def _tree(arrays: dict[str, NDArray[Any]], number: int, variant: Variant) -> Tre
     count = len(arrays[f"{number}.action"])
     tree = tree_for(variant, max(count, 1))
     for name, array in node_arrays(tree).items():
-        in_file = f"{number}.{NAMES_IN_FILES.get(name, name)}"
-        found = arrays.pop(in_file)  # so that memory holds it once
+        found = arrays.pop(f"{number}.{name}")  # so that memory holds it once
         if found.shape != (count, *array.shape[1:]) or found.dtype != array.dtype:
             raise ValueError(f"{name} is {found.dtype} {found.shape}")
         array[:count] = found
