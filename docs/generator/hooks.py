@@ -12,14 +12,12 @@ from game_pages import game_pages
 from latex2mathml.converter import convert
 from mkdocs.structure.files import File
 from notebook_pages import notebook_pages
-from project_pages import project_pages
 from reference_pages import reference_pages
 
 ROOT = Path(__file__).parents[2]
 
 MAKERS = (
     game_pages, agent_pages, benchmark_pages, reference_pages, gallery_page, notebook_pages,
-    project_pages,
 )  # fmt: skip
 
 PAGES: dict[str, str | bytes] = {}

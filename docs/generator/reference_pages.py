@@ -55,6 +55,17 @@ MODULES = {
 """The pages of the reference and what is on them; games and agents come by themselves."""
 
 
+COMMAND_LINE = """\
+# Command line
+
+::: mkdocs-click
+    :module: agents.cli
+    :command: main
+    :prog_name: hexenv
+    :depth: 1
+"""
+
+
 def reference_pages() -> dict[str, str | bytes]:
     """The pages of the reference, by path; each family of agents has its own, below Agents."""
     found = {title: [*modules] for title, modules in MODULES.items()}
@@ -65,7 +76,7 @@ def reference_pages() -> dict[str, str | bytes]:
         of_families = family_pages() if title == "Agents" else {}
         name = slug(title) + ("/index" if of_families else "")
         pages |= {f"reference/{name}.md": page(title, names)} | of_families
-    return pages
+    return pages | {"reference/command-line.md": COMMAND_LINE}
 
 
 def family_pages() -> dict[str, str | bytes]:
