@@ -13,6 +13,7 @@ from latex2mathml.converter import convert
 from mkdocs.structure.files import File
 from notebook_pages import notebook_pages
 from reference_pages import reference_pages
+from writing import Pages
 
 ROOT = Path(__file__).parents[2]
 
@@ -20,7 +21,7 @@ MAKERS = (
     game_pages, agent_pages, benchmark_pages, reference_pages, gallery_page, notebook_pages,
 )  # fmt: skip
 
-PAGES: dict[str, str | bytes] = {}
+PAGES: Pages = {}
 """The pages and pictures that are made from the code, by path; in the order of the navigation."""
 
 
@@ -67,6 +68,7 @@ WEIGHTS = {
     "benchmarks/results.md": 2,
     "benchmarks/speed.md": 2,
     "benchmarks/": 0.5,
+    "agents/which.md": 2,
     "agents/sb3.md": 0.3,
     "agents/rllib.md": 0.3,
     "agents/own-network.md": 0.3,

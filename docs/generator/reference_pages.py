@@ -1,6 +1,8 @@
 """The reference: which modules are for users, each documented by its docstrings."""
 
+from agent_pages import public_path
 from which_agent import groups
+from writing import Pages, page
 
 import agents
 from agents.registry import agent_classes, environment_makers
@@ -56,53 +58,44 @@ MODULES = {
 
 
 COMMAND_LINE = """\
-# Command line
-
 ::: mkdocs-click
     :module: agents.cli
     :command: main
     :prog_name: hexenv
-    :depth: 1
-"""
+    :depth: 1"""
 
 
-def reference_pages() -> dict[str, str | bytes]:
+def reference_pages() -> Pages:
     """The pages of the reference, by path; each family of agents has its own, below Agents."""
     found = {title: [*modules] for title, modules in MODULES.items()}
     games = [maker.__module__ for maker in environment_makers().values()]
     found["Environments"] = ["hexenv", *games, *found["Environments"]]
-    pages: dict[str, str | bytes] = {}
+    pages: Pages = {}
     for title, names in found.items():
         of_families = family_pages() if title == "Agents" else {}
         name = slug(title) + ("/index" if of_families else "")
-        pages |= {f"reference/{name}.md": page(title, names)} | of_families
-    return pages | {"reference/command-line.md": COMMAND_LINE}
+        pages |= {f"reference/{name}.md": page(title, *map(entry, names))} | of_families
+    return pages | {"reference/command-line.md": page("Command line", COMMAND_LINE)}
 
 
-def family_pages() -> dict[str, str | bytes]:
+def family_pages() -> Pages:
     """A page for each group of agents, with those that no other page has."""
     classes = agent_classes()
-    pages: dict[str, str | bytes] = {}
+    pages: Pages = {}
     for group in groups():
-        names = [
-            f"agents.{agent.__name__}"
-            if agent.__name__ in agents.__all__
-            else f"{agent.__module__}.{agent.__qualname__}"
+        found = [
+            public_path(agent)
             for agent in map(classes.__getitem__, group.agents)
             if agent.__module__ not in MODULES["Learning"]
         ]
-        pages[f"reference/agents/{slug(group.title)}.md"] = page(group.title, names)
+        text = page(group.title, *map(entry, found))
+        pages[f"reference/agents/{slug(group.title)}.md"] = text
     return pages
 
 
 def slug(title: str) -> str:
     """A title as the name of a page."""
     return title.lower().replace(",", "").replace(" ", "-")
-
-
-def page(title: str, names: list[str]) -> str:
-    """A page of the reference."""
-    return f"# {title}\n\n" + "\n\n".join(map(entry, names)) + "\n"
 
 
 def entry(name: str) -> str:
