@@ -62,6 +62,12 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 WEIGHTS = {
+    "index.md": 3,
+    "tutorials/index.md": 1,
+    "tutorials/sb3.md": 4,
+    "tutorials/analyse.md": 1.5,
+    "tutorials/": 2,
+    "project/cite.md": 2,
     "project/changelog.md": 0.2,
     "reference/": 0.5,
     "benchmarks/index.md": 2,
@@ -81,15 +87,14 @@ WEIGHTS = {
     "guides/play.md": 2,
     "guides/": 1.5,
 }
-"""What pages count in the search, by how their path begins, where they do not say it themselves."""
+"""What pages count in the search, by how their path begins: the first that fits."""
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Say what the page counts in the search: what teaches comes before what lists."""
     path = page.file.src_uri
-    weight = next((each for start, each in WEIGHTS.items() if path.startswith(start)), None)
-    if weight is not None:
-        page.meta.setdefault("search", {"boost": weight})
+    weight = next((each for start, each in WEIGHTS.items() if path.startswith(start)), 1)
+    page.meta["search"] = {"boost": weight}
     return markdown
 
 
