@@ -2,7 +2,6 @@
 
 import html
 import re
-from pathlib import Path
 from typing import Any
 
 from agent_pages import agent_navigation, agent_pages
@@ -15,8 +14,6 @@ from notebook_pages import notebook_pages
 from reference_pages import reference_pages
 from writing import Pages
 
-ROOT = Path(__file__).parents[2]
-
 MAKERS = (
     game_pages, agent_pages, benchmark_pages, reference_pages, gallery_page, notebook_pages,
 )  # fmt: skip
@@ -27,7 +24,6 @@ PAGES: Pages = {}
 
 def on_config(config: Any) -> Any:
     """Make the pages, and fill the entries ``folder/*`` of the navigation with them."""
-    config.mdx_configs["pymdownx.snippets"]["base_path"] = [str(ROOT)]
     PAGES.clear()
     for make in MAKERS:
         PAGES.update(make())
