@@ -57,7 +57,7 @@ SMALLER = {
 }
 """What is written for readers, and what is run: the same with small budgets."""
 
-NOT_CODE = ("dockerfile", "json", "yaml")
+NOT_CODE = ("bibtex", "dockerfile", "json", "text", "yaml")
 """Languages of files, which are shown and not run."""
 
 INPUT = {"hexenv play": "quit\n", "hexenv gomocup": "END\n", "hexenv htp": "quit\n"}
@@ -118,6 +118,16 @@ def name_of(page):
     return page.removeprefix("docs/pages/").removesuffix(".md")
 
 
+def read(path):
+    """The text of a file of the project."""
+    return (ROOT / path).read_text(encoding="utf-8")
+
+
+def benchmarks(name):
+    """The text of the benchmark file that a link of a page names."""
+    return read(BENCHMARKS / f"{name.upper()}.md")
+
+
 class Block(NamedTuple):
     """A block of code of a page."""
 
@@ -127,7 +137,7 @@ class Block(NamedTuple):
 
 def blocks_of(page):
     """The blocks of a page in order."""
-    text = (ROOT / page).read_text(encoding="utf-8")
+    text = read(page)
     fenced = r"^( *)```(?:{ \.)?(\w+)[^\n]*\n(.*?)^\1```$"
     found = list(re.finditer(fenced, text, re.MULTILINE | re.DOTALL))
     assert 2 * len(found) == text.count("```"), f"{page}: a block that is not understood"
@@ -180,9 +190,8 @@ def prepare(page, directory):
     for folder in ("examples", "examples/games", "examples/parts"):
         for example in (ROOT / folder).glob("*.py"):
             shutil.copy(example, directory)
-    text = (ROOT / page).read_text(encoding="utf-8")
     shown = [block.code for block in blocks_of(page) if block.language == "json"]
-    for name in re.findall(r"(?:--config|--spec) (\w+\.json)", text):
+    for name in re.findall(r"(?:--config|--spec) (\w+\.json)", read(page)):
         (directory / name).write_text(made_small(shown[0]), encoding="utf-8")
 
 
@@ -214,10 +223,9 @@ def test_a_page_does_what_it_says(page, tmp_path, monkeypatch):
                 run(made_small(unit), tmp_path)
             else:
                 exec(compile(made_small(unit), page, "exec"), namespace)
-    text = (ROOT / page).read_text(encoding="utf-8")
     for picture in PICTURES.iterdir():  # those that the page shows are those that its code makes
         made = tmp_path / picture.name
-        if f"assets/{picture.name}" in text and made.exists():
+        if f"assets/{picture.name}" in read(page) and made.exists():
             assert made.read_bytes() == picture.read_bytes(), picture.name
     for reason in left_out:
         if reason.startswith("the extra"):
@@ -227,23 +235,24 @@ def test_a_page_does_what_it_says(page, tmp_path, monkeypatch):
 NOTEBOOKS = sorted((ROOT / "examples" / "notebooks").glob("*.ipynb"))
 
 
+def code_cells(notebook):
+    """The cells of a notebook that are code."""
+    return [cell for cell in json.loads(read(notebook))["cells"] if cell["cell_type"] == "code"]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs(path, capsys):
-    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     namespace = {"__name__": "__main__"}
-    for cell in cells:
-        if cell["cell_type"] == "code":
-            code = made_small("".join(cell["source"]))
-            exec(compile(code, path.name, "exec"), namespace)
+    for cell in code_cells(path):
+        exec(compile(made_small("".join(cell["source"])), path.name, "exec"), namespace)
     assert capsys.readouterr().out
 
 
 def test_notebooks_are_kept_as_they_were_run():
     assert len(NOTEBOOKS) == 3
     for path in NOTEBOOKS:
-        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-        code = [cell for cell in cells if cell["cell_type"] == "code"]
+        code = code_cells(path)
         assert [cell["execution_count"] for cell in code] == list(range(1, len(code) + 1))
         kinds = {output["output_type"] for cell in code for output in cell["outputs"]}
         assert kinds <= {"execute_result", "stream"}  # no error
@@ -255,34 +264,23 @@ def test_what_is_not_run_is_still_there():
         assert text in everything, text
 
 
-def rows_of(path):
-    """The rows of the tables of a file that name a board of the benchmark."""
-    titles = "|".join(board.title for board in speed.BOARDS)
-    return re.findall(rf"^\| (?:{titles}) \|.+\|$", path.read_text(encoding="utf-8"), re.MULTILINE)
-
-
 def test_the_home_page_quotes_the_benchmarks():
-    text = (GUIDES / "index.md").read_text(encoding="utf-8")
+    text = read(GUIDES / "index.md")
     measured = text.partition('<div class="measured" markdown>')[2].partition("</div>")[0]
     cards = re.split(r"^- ", measured, flags=re.MULTILINE)[1:]
     assert len(cards) == 3
     for card in cards:
         link = re.search(r"\]\(benchmarks/(\w+)\.md[)#]", card)
-        source = (BENCHMARKS / f"{link[1].upper()}.md").read_text(encoding="utf-8")
         figures = re.findall(r"\d+x|\d\.\d{3}|\d+-\d+|\b\d{3}\b", card[: link.start()])
         assert len(figures) >= 4
-        assert [figure for figure in figures if figure not in source] == []
+        assert [figure for figure in figures if figure not in benchmarks(link[1])] == []
 
 
 def test_pages_quote_the_benchmarks():
-    quoted = 0
-    for page in PAGES:
-        text = (ROOT / page).read_text(encoding="utf-8")
-        for figures, name in re.findall(r"\[([\d][^\]]*)\]\(\.\./benchmarks/(\w+)\.md", text):
-            source = (BENCHMARKS / f"{name.upper()}.md").read_text(encoding="utf-8")
-            assert figures in source, page
-            quoted += 1
-    assert quoted > 20
+    quote = r"\[([\d][^\]]*)\]\(\.\./benchmarks/(\w+)\.md"
+    quotes = [(page, *quoted) for page in PAGES for quoted in re.findall(quote, read(page))]
+    assert len(quotes) > 20
+    assert [each for each in quotes if each[1] not in benchmarks(each[2])] == []
 
 
 WHICH = recommended.source()
@@ -295,9 +293,8 @@ def test_recommended_agents_are_those_that_were_measured():
         links = re.findall(r"\[([^\]]+)\]\(\.\./benchmarks/(\w+)\.md#[\w-]+\)", told)
         assert links
         for figures, page in links:
-            source = (BENCHMARKS / f"{page.upper()}.md").read_text(encoding="utf-8")
             for figure in re.findall(r"\d[\d.]*(?: \([\d.-]+\)| % \([\d-]+\)| of \d+)?", figures):
-                assert figure in source, (board["title"], figure)
+                assert figure in benchmarks(page), (board["title"], figure)
 
 
 def test_every_agent_is_in_one_group():
@@ -305,30 +302,34 @@ def test_every_agent_is_in_one_group():
     assert sorted(grouped) == sorted(AGENTS)
 
 
-def test_readme_and_guides_recommend_the_same():
-    takes = {board["game"]: board["take"] for board in WHICH["board"]}
+def test_the_readme_recommends_the_same():
+    text = " ".join(read("README.md").split())
+    takes = {board["game"]: re.escape(board["take"]) for board in WHICH["board"]}
     takes.pop("TicTacToe")  # where everything will do
-    for page in ("README.md", "docs/pages/guides/search.md"):
-        text = " ".join((ROOT / page).read_text(encoding="utf-8").split())
-        for game, take in takes.items():
-            assert f"in {game} " in text.replace("In ", "in ")
-            assert re.search(rf"in {game} (?:take )?`{re.escape(take)}`", text, re.IGNORECASE), page
+    for game, take in takes.items():
+        assert re.search(rf"in {game} (?:take )?`{take}`", text, re.IGNORECASE), game
+
+
+PROJECT = tomllib.loads(read("pyproject.toml"))["project"]
 
 
 def test_it_is_cited_as_what_it_is():
-    known = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    cited = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    cited = read("CITATION.cff")
     about = dict(re.findall(r"^([\w-]+): (.+)$", cited, re.MULTILINE))
     assert {"cff-version", "message", "title", "type"} <= about.keys()
-    assert (about["version"], about["license"]) == (known["version"], known["license"])
-    assert re.findall(r"^  - name: (.+)$", cited, re.MULTILINE) == [
-        author["name"] for author in known["authors"]
-    ]
+    assert (about["version"], about["license"]) == (PROJECT["version"], PROJECT["license"])
+    names = re.findall(r"^  - name: (.+)$", cited, re.MULTILINE)
+    assert names == [author["name"] for author in PROJECT["authors"]]
+    bibtex = read(GUIDES / "project" / "cite.md")
+    quoted = [about["title"].strip('"'), *names, about["version"], about["license"]]
+    assert [each for each in quoted if each not in bibtex] == []
 
 
 def test_the_readme_quotes_the_benchmarks():
-    measured = rows_of(BENCHMARKS / "SPEED.md")[: len(speed.BOARDS)]
-    assert rows_of(ROOT / "README.md") == [speed.readme_row(row) for row in measured]
+    titles = "|".join(board.title for board in speed.BOARDS)
+    row = re.compile(rf"^\| (?:{titles}) \|.+\|$", re.MULTILINE)
+    measured = row.findall(benchmarks("speed"))[: len(speed.BOARDS)]
+    assert row.findall(read("README.md")) == list(map(speed.readme_row, measured))
 
 
 def test_the_speed_of_a_call_is_measured_beside_the_kernels():
@@ -359,7 +360,7 @@ def texts():
         *(path for folder in ("agents", "docs", "examples", "hexenv", "tests")
           for path in (ROOT / folder).rglob("*") if path.suffix in (".md", ".py", ".js", ".html")),
     ]  # fmt: skip
-    return {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in files}
+    return {str(path.relative_to(ROOT)): read(path) for path in files}
 
 
 def test_nothing_is_installed_by_a_name_that_is_not_published():
@@ -368,7 +369,6 @@ def test_nothing_is_installed_by_a_name_that_is_not_published():
 
 
 def test_extras_that_are_named_exist():
-    known = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     named = {}
     for path, text in texts().items():
         for several in re.findall(r"""pip install[^\n]* ["']?\.\[([\w,]+)\]""", text):
@@ -376,7 +376,7 @@ def test_extras_that_are_named_exist():
         for extra in re.findall(r"""\b(?:library\([^()]+, |how_to_install\()["'](\w+)["']""", text):
             named[extra] = path
     assert {"docs", "train", "human", "plot", "web", "distributed", "video", "skrl"} <= set(named)
-    assert {extra: named[extra] for extra in named.keys() - known["optional-dependencies"]} == {}
+    assert {extra: named[extra] for extra in named.keys() - PROJECT["optional-dependencies"]} == {}
 
 
 def test_a_missing_library_is_told_with_what_installs_it():
@@ -386,6 +386,5 @@ def test_a_missing_library_is_told_with_what_installs_it():
 
 def test_links_lead_to_files():
     for page in ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"]:
-        text = (ROOT / page).read_text(encoding="utf-8")
-        for target in re.findall(r"\]\((?!https?://|#)([^)#]+)", text):
+        for target in re.findall(r"\]\((?!https?://|#)([^)#]+)", read(page)):
             assert (ROOT / target).exists(), f"{page}: {target}"

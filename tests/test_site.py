@@ -11,6 +11,7 @@ from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
 
 import pytest
+from agents.cli import COMMANDS
 from test_browser import CHROMIUM, browser
 
 from agents.arena import recommended
@@ -43,54 +44,67 @@ def site(tmp_path_factory):
     return folder
 
 
+def read(path):
+    """The text of a file."""
+    return path.read_text(encoding="utf-8")
+
+
+def plain(page):
+    """What a reader sees of a page's text or of a part of it."""
+    return html.unescape(re.sub(r"<[^>]+>", "", page))
+
+
+def below(page, place):
+    """A page's text from a place that links lead to, up to the next heading of the second level."""
+    return read(page).partition(f'id="{place}"')[2].partition("<h2")[0]
+
+
 def test_every_game_and_agent_has_a_page(site):
     for name in environment_makers():
-        page = (site / "games" / f"{name}.html").read_text(encoding="utf-8")
+        page = read(site / "games" / f"{name}.html")
         assert f'src="{name}.gif"' in page
         assert (site / "games" / f"{name}.gif").read_bytes().startswith(b"GIF89a")
         for heading in ("Names", "Rules", "Actions", "Planes", "Options", "Version history"):
             assert f">{heading}<a" in page, f"{name}: {heading}"
     for name, agent in agent_classes().items():
-        page = (site / "agents" / f"{name}.html").read_text(encoding="utf-8")
+        page = read(site / "agents" / f"{name}.html")
         assert agent.__name__ in page
         assert ">Measured strength<a" in page
 
 
 def test_formulas_are_mathml(site):
-    page = (site / "agents" / "uct.html").read_text(encoding="utf-8")
-    assert "<msqrt>" in page
-    for path in site.rglob("*.html"):
-        assert 'class="arithmatex"' not in path.read_text(encoding="utf-8"), path
-
-
-def test_figures_are_those_of_the_benchmarks(site):
-    page = (site / "agents" / "rave.html").read_text(encoding="utf-8")
-    results = (ROOT / "tests" / "benchmarks" / "RESULTS.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| `rave` \| ([^|]+) \|", results, re.MULTILINE)
-    assert len(rows) > 10
-    assert all(row in page for row in rows)
-    assert strength_tables(site, "htp") == []
+    assert "<msqrt>" in read(site / "agents" / "uct.html")
+    assert [path for path in site.rglob("*.html") if 'class="arithmatex"' in read(path)] == []
 
 
 def strength_tables(site, agent):
     """The tables of figures on the page of an agent: their rows, the header first."""
-    page = (site / "agents" / f"{agent}.html").read_text(encoding="utf-8")
-    below = page.partition('id="measured-strength"')[2]
     return [
         [
             [plain(cell) for cell in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL)]
             for row in re.findall(r"<tr>.*?</tr>", table, re.DOTALL)
         ]
-        for table in re.findall(r"<table>.*?</table>", below, re.DOTALL)
-    ]
+        for table in re.findall(
+            r"<table>.*?</table>", below(site / "agents" / f"{agent}.html", "measured-strength"),
+            re.DOTALL,
+        )
+    ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", agent_classes())
-def test_figures_on_the_page_of_an_agent_are_its_own(name, site):
-    for header, *rows in strength_tables(site, name):
-        first = next(column for column, title in enumerate(header) if title)  # before: the board
-        assert "against" not in header[first]
-        assert all(name in header[first] or row[first].startswith(name) for row in rows)
+def test_figures_are_those_of_the_benchmarks(site):
+    page = read(site / "agents" / "rave.html")
+    rows = re.findall(r"^\| `rave` \| ([^|]+) \|", read(BENCHMARKS / "RESULTS.md"), re.MULTILINE)
+    assert len(rows) > 10
+    assert all(row in page for row in rows)
+    assert strength_tables(site, "htp") == []
+
+
+def test_figures_on_the_page_of_an_agent_are_its_own(site):
+    for name in agent_classes():
+        for header, *rows in strength_tables(site, name):
+            first = next(column for column, title in enumerate(header) if title)  # before: boards
+            assert "against" not in header[first], name
+            assert all(name in header[first] or row[first].startswith(name) for row in rows), name
 
 
 def test_figures_of_an_agent_with_another_label_are_found(site):
@@ -99,37 +113,29 @@ def test_figures_of_an_agent_with_another_label_are_found(site):
     assert budgets == [f"rhmcts:simulations={count}" for count in (3000, 1000, 300, 100, 30)]
 
 
-def code_under(page, heading):
-    """The first block of code under a heading of a page, as a reader copies it."""
-    below = page.read_text(encoding="utf-8").partition(f'id="{heading}"')[2]
-    code = re.search(r"<pre>.*?<code>(.*?)</code></pre>", below.partition("<h2")[0], re.DOTALL)
-    return None if code is None else plain(code[1])
-
-
-def plain(code):
-    """The text of a page's element."""
-    return html.unescape(re.sub(r"<[^>]+>", "", code))
-
-
 def test_the_reference_has_every_option_by_name(site):
     for page in (site / "reference").rglob("*.html"):
-        for block in re.findall(r"<pre>.*?</pre>", page.read_text(encoding="utf-8"), re.DOTALL):
-            assert "Unpack[" not in re.sub(r"<[^>]+>", "", block), page
+        for block in re.findall(r"<pre>.*?</pre>", read(page), re.DOTALL):
+            assert "Unpack[" not in plain(block), page
     page = site / "reference" / "environments.html"
-    text = page.read_text(encoding="utf-8")
     for name in environment_makers():
         for function in ("env", "raw_env"):
-            below = text.partition(f'id="hexenv.{name}_v0.{function}"')[2]
-            signature = re.sub(r"<[^>]+>", "", re.search(r"<pre>.*?</pre>", below, re.DOTALL)[0])
+            text = below(page, f"hexenv.{name}_v0.{function}")
+            signature = plain(re.search(r"<pre>.*?</pre>", text, re.DOTALL)[0])
             for option in ViewOptions.__annotations__:
-                assert f" {option}: " in html.unescape(signature), (name, function, option)
+                assert f" {option}: " in signature, (name, function, option)
+
+
+def test_the_reference_has_every_command(site):
+    page = read(site / "reference" / "command-line.html")
+    assert [name for name in COMMANDS if f">hexenv {name}<a" not in page] == []
 
 
 def test_the_reference_has_a_page_for_each_family_of_agents(site):
-    shared = (site / "reference" / "agents" / "index.html").read_text(encoding="utf-8")
+    shared = read(site / "reference" / "agents" / "index.html")
     for group in recommended.source()["group"]:
         name = group["title"].lower().replace(" ", "-")
-        page = (site / "reference" / "agents" / f"{name}.html").read_text(encoding="utf-8")
+        page = read(site / "reference" / "agents" / f"{name}.html")
         for agent in map(agent_classes().__getitem__, group["agents"]):
             heading = f'id="agents.{agent.__name__}"'
             assert heading not in shared
@@ -138,13 +144,14 @@ def test_the_reference_has_a_page_for_each_family_of_agents(site):
 
 @pytest.mark.parametrize("name", agent_classes())
 def test_the_example_of_an_agent_runs(name, site, capsys):
-    code = code_under(site / "agents" / f"{name}.html", "example")
-    if code is None:
+    page = below(site / "agents" / f"{name}.html", "example")
+    found = re.search(r"<pre>.*?<code>(.*?)</code></pre>", page, re.DOTALL)
+    if found is None:
         required = [p for p in parameters(agent_classes()[name]).values() if p.default is p.empty]
         assert required  # it needs what a reader has to provide
         return
-    reference = "".join(path.read_text("utf-8") for path in (site / "reference").rglob("*.html"))
-    assert code in plain(reference)
+    code = plain(found[1])  # as a reader copies it
+    assert any(code in plain(read(path)) for path in (site / "reference").rglob("*.html"))
     if "net" in code:
         pytest.importorskip("torch", reason="the extra train is not installed")
     exec(compile(code.replace("simulations=1000", "simulations=20"), name, "exec"), {})
@@ -157,7 +164,7 @@ class Links(HTMLParser):
     def __init__(self, page):
         super().__init__()
         self.targets, self.places = [], {"", "__skip"}
-        self.feed(page.read_text(encoding="utf-8"))
+        self.feed(read(page))
 
     def handle_starttag(self, tag, attrs):
         for key, value in attrs:
@@ -243,7 +250,7 @@ FIGURE = re.compile(r"[-+]?[\d.]+(?: %)? \([-+]?[\d.]+(?:-| to )[-+]?[\d.]+\)")
 def tables_with_intervals(source):
     """The rows of each table of results, and of others with intervals in two rows or more."""
     table = r"^(?:<!-- (\w+).* -->\n\n)?\|.*\n\|[-| ]+\n((?:\|.*\n)+)"
-    for found in re.finditer(table, source.read_text(encoding="utf-8"), re.MULTILINE):
+    for found in re.finditer(table, read(source), re.MULTILINE):
         rows = [[cell.strip() for cell in row.split("|")] for row in found[2].splitlines()]
         several = sum(any(map(FIGURE.fullmatch, row)) for row in rows) > 1
         if found[1] == "table" or (several and found[1] != "ranges"):
@@ -253,50 +260,38 @@ def tables_with_intervals(source):
 @pytest.mark.parametrize("name", [path.stem for path in sorted(BENCHMARKS.glob("*.md"))])
 def test_every_table_with_intervals_is_a_picture_above_the_folded_table(name, site):
     tables = list(tables_with_intervals(BENCHMARKS / f"{name}.md"))
-    page = (site / "benchmarks" / f"{name.lower()}.html").read_text(encoding="utf-8")
+    page = read(site / "benchmarks" / f"{name.lower()}.html")
     folded = list(re.finditer(r"<details>.*?</details>", page, re.DOTALL))
     assert len(folded) == len(tables)
     at = 0
-    for rows, below in zip(tables, folded, strict=True):
-        plots = page[at : below.start()]
+    for rows, below_it in zip(tables, folded, strict=True):
+        plots = page[at : below_it.start()]
         drawn = sum(FIGURE.fullmatch(cell) is not None for row in rows for cell in row)
         dots = re.findall(r'<div class="plot">.*?<text class="about".*?</svg></div>', plots)
-        assert sum(plot.count('class="interval"') for plot in dots) == drawn
+        assert sum(plot.count('class="interval"') for plot in dots) == drawn > 0
         assert all(re.search(r'role="img" aria-label="[^"]{40,}"', plot) for plot in dots)
-        at = below.end()
+        for row in rows:
+            if any(map(FIGURE.fullmatch, row)):
+                label = re.sub(r"\[(.+?)\]\(.*?\)", r"\1", row[1]).replace("`", "")
+                assert html.escape(label) in plots, label
+        at = below_it.end()
 
 
 def test_tables_made_from_results_have_their_commands_and_dates(site):
-    index = json.loads((BENCHMARKS / "results" / "index.json").read_text(encoding="utf-8"))
-    commands = {html.escape(about["command"], quote=False) for about in index.values()}
     found = ""
     for source in BENCHMARKS.glob("*.md"):
-        page = (site / "benchmarks" / f"{source.stem.lower()}.html").read_text(encoding="utf-8")
+        page = read(site / "benchmarks" / f"{source.stem.lower()}.html")
         folded = re.findall(r"<details>.*?</details>", page, re.DOTALL)
-        marks = source.read_text(encoding="utf-8").count("<!-- table ")
-        assert sum("commit" in each for each in folded) == marks
-        found += re.sub(r"<[^>]+>", "", "".join(folded))
-    assert {command for command in commands if command not in found} == set()
-
-
-def test_a_plot_shows_each_row_with_its_interval(site):
-    results = (BENCHMARKS / "RESULTS.md").read_text(encoding="utf-8")
-    rows = (
-        results.partition("<!-- table gauntlet hex7 hex7-20ms -->")[2].split("\n\n")[1].splitlines()
-    )
-    page = (site / "benchmarks" / "results.html").read_text(encoding="utf-8")
-    plot = page.partition('id="hex-7-x-7_1"')[2].partition("<svg")[2].partition("</svg>")[0]
-    for row in rows[2:]:
-        assert f">{row.split('`')[1]}</text>" in plot
-    intervals = sum(len(re.findall(r"\(\d\.\d+-\d\.\d+\)", row)) for row in rows)
-    assert plot.count('class="interval"') == intervals > 16
+        assert sum("commit" in each for each in folded) == read(source).count("<!-- table ")
+        found += plain("".join(folded))
+    index = json.loads(read(BENCHMARKS / "results" / "index.json"))
+    assert [name for name, about in index.items() if about["command"] not in found] == []
 
 
 def test_nothing_is_loaded_from_the_network(site):
     loaded = r'<(?:script|link|img|iframe)[^>]+(?:src|href)="?(?:https?:)?//[^>]*>'
     for path in site.rglob("*.html"):
-        text = path.read_text(encoding="utf-8")
-        found = [tag for tag in re.findall(loaded, text) if 'rel="canonical"' not in tag]
+        found = [tag for tag in re.findall(loaded, read(path)) if 'rel="canonical"' not in tag]
         assert not found, f"{path}: {found}"
     for path in (site / "assets").rglob("*.css"):
-        assert not re.search(r"url\(\W?https?:", path.read_text(encoding="utf-8")), path
+        assert not re.search(r"url\(\W?https?:", read(path)), path

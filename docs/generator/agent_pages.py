@@ -5,8 +5,8 @@ import re
 from typing import Any
 
 from benchmark_pages import strength
-from tables import classed, described, parameter_table, sections, table, text_of
 from which_agent import groups, which_agent_page
+from writing import Pages, described, page, parameter_table, section, sections, table, text_of
 
 import agents
 from agents.core.options import DEFAULT_SIMULATIONS
@@ -17,32 +17,27 @@ SOURCE = re.compile(r"\(([^()]*\b(?:19|20)\d\d[^()]*)\)")
 """A source, as docstrings write it: (Kocsis and Szepesvari 2006)."""
 
 
-def agent_pages() -> dict[str, str | bytes]:
+def agent_pages() -> Pages:
     """The pages of all agents, by path."""
     classes = agent_classes()
-    parts = [
-        "# Agents",
+    parts: list[str] = []
+    for group in groups():
+        rows = [
+            [f"[`{name}`]({name}.md)", f"`{agent.__name__}`", text_of(agent).partition("\n\n")[0]]
+            for name, agent in ((name, classes[name]) for name in group.agents)
+        ]
+        shown = table(["Name", "Class", "What it is"], rows)
+        parts.append(section(group.title, group.about, shown))
+    index = page(
+        "Agents",
         "[Which agent should I use?](which.md) has what plays best, by game and budget.",
         "Every class with a name is an agent by that name: `uct:simulations=1000,c=0.7` on the "
         "command line, as an opponent, in a tournament. Each page is made from the class and from "
         "the benchmark files when the site is built.",
-    ]
-    for group in groups():
-        rows = [
-            [f"[`{name}`]({name}.md)", f"`{classes[name].__name__}`", in_short(classes[name])]
-            for name in group.agents
-        ]
-        parts += [f"## {group.title}", group.about, table(["Name", "Class", "What it is"], rows)]
-    pages: dict[str, str | bytes] = {
-        "agents/index.md": "\n\n".join(parts) + "\n",
-        "agents/which.md": which_agent_page(),
-    }
-    return pages | {f"agents/{name}.md": agent_page(name, classes[name]) for name in classes}
-
-
-def in_short(agent: type[Any]) -> str:
-    """The first paragraph of what a class says of itself."""
-    return text_of(agent).partition("\n\n")[0]
+        *parts,
+    )
+    pages = {f"agents/{name}.md": agent_page(name, agent) for name, agent in classes.items()}
+    return {"agents/index.md": index, "agents/which.md": which_agent_page(), **pages}
 
 
 def agent_navigation() -> list[Any]:
@@ -54,30 +49,30 @@ def agent_navigation() -> list[Any]:
 
 def agent_page(name: str, agent: type[Any]) -> str:
     """The page of an agent."""
-    parts = [
-        f"# {agent.__name__}",
-        f"By name `{name}`, in Python [`{agent.__module__}.{agent.__qualname__}`]"
-        f"[{agent.__module__}.{agent.__qualname__}].",
-        text_of(agent),
-    ]
-    for heading, text in (
-        ("Example", example(agent)),
-        ("Formula", section(agent, "Formula")),
-        ("What it is made of", composition(agent)),
-        ("Sources", sources(agent)),
-    ):
-        if text:
-            parts += [f"## {heading}", text]
     known = parameters(agent)
+    budget = (
+        f"Without `simulations` and `seconds` a move has {DEFAULT_SIMULATIONS:,} simulations; "
+        "with both, the first to end counts."
+    )
     table_of_parameters = parameter_table(known, lambda option: meaning(agent, option))
-    parts += ["## Parameters", table_of_parameters]
-    if known.keys() >= {"simulations", "seconds"}:
-        parts.append(
-            f"Without `simulations` and `seconds` a move has {DEFAULT_SIMULATIONS:,} simulations; "
-            "with both, the first to end counts."
-        )
-    parts += ["## Measured strength", strength(name)]
-    return "\n\n".join(parts) + "\n"
+    return page(
+        agent.__name__,
+        f"By name `{name}`, in Python [`{public_path(agent)}`][{public_path(agent)}].",
+        text_of(agent),
+        section("Example", example(agent)),
+        section("Formula", told(agent, "Formula")),
+        section("What it is made of", composition(agent)),
+        section("Sources", sources(agent)),
+        section("Parameters", table_of_parameters),
+        budget if known.keys() >= {"simulations", "seconds"} else "",
+        section("Measured strength", strength(name)),
+    )
+
+
+def public_path(agent: type[Any]) -> str:
+    """Where users import an agent from."""
+    module = "agents" if agent.__name__ in agents.__all__ else agent.__module__
+    return f"{module}.{agent.__name__}"
 
 
 SPECIAL = {
@@ -100,14 +95,14 @@ def example(agent: type[Any]) -> str:
     known = parameters(agent)
     if agent.__name__ not in SPECIAL and any(p.default is p.empty for p in known.values()):
         return ""
-    given = [*([f'"{first}"'] if first else [])]
+    given = [f'"{first}"'] if first else []
     given += [
         f"{name}={value}" for name, value in (("simulations", 1_000), ("seed", 1)) if name in known
     ]
     return "\n".join(
         [
             "```python",
-            f"from {module_of(agent)} import {agent.__name__}",
+            f"from {public_path(agent).rpartition('.')[0]} import {agent.__name__}",
             f"from hexenv import {maker.partition('.')[0]}",
             "",
             f"env = {maker}",
@@ -120,12 +115,7 @@ def example(agent: type[Any]) -> str:
     )
 
 
-def module_of(agent: type[Any]) -> str:
-    """Where users import an agent from."""
-    return "agents" if agent.__name__ in agents.__all__ else agent.__module__
-
-
-def section(agent: type[Any], title: str) -> str:
+def told(agent: type[Any], title: str) -> str:
     """A section of the docstring of the class or its module, or of those that it derives from."""
     for base in agent.__mro__:
         for documented in (base, inspect.getmodule(base)):
@@ -151,13 +141,13 @@ def composition(agent: type[Any]) -> str:
             ("Reward", variant.reward),
         )
     ]
-    return classed("parameters", table(["Part", "Class", "What it does"], rows))
+    return table(["Part", "Class", "What it does"], rows, "parameters")
 
 
 def sources(agent: type[Any]) -> str:
     """The papers that the docstrings give, or else those they cite by author and year."""
-    cited = SOURCE.findall(" ".join(text_of(agent).split()))
-    papers = section(agent, "Sources").split("\n\n") if section(agent, "Sources") else cited
+    given = told(agent, "Sources")
+    papers = given.split("\n\n") if given else SOURCE.findall(" ".join(text_of(agent).split()))
     return "\n".join(f"* {' '.join(paper.split())}" for paper in papers)
 
 
@@ -165,5 +155,4 @@ def meaning(agent: type[Any], option: str) -> str:
     """What a parameter means: what the class says of it, or else the class it derives from."""
     documented = [*agent.__mro__, getattr(agent, "settings_class", None)]
     texts = [described(base)[option] for base in documented if option in described(base)]
-    told = [text for text in texts if not text.startswith("See `")]
-    return (told or texts or [""])[0]
+    return next((text for text in texts if not text.startswith("See `")), "".join(texts[:1]))

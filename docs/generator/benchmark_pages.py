@@ -4,12 +4,14 @@ import json
 import lzma
 import math
 import re
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
 from markdown.extensions.toc import slugify
 from result_plots import dot_plots, is_measured, measured, time_plot
-from tables import classed, table
+from writing import Pages, page, table
 
 BENCHMARKS = Path(__file__).parents[2] / "tests" / "benchmarks"
 RESULTS = BENCHMARKS / "results"
@@ -22,22 +24,22 @@ class Figures(NamedTuple):
     """The name of the file, without its ending."""
     headings: tuple[str, ...]
     """What it stands under, the title of the file first."""
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    header: list[str]
+    rows: list[list[str]]
 
 
-def benchmark_pages() -> dict[str, str | bytes]:
+def benchmark_pages() -> Pages:
     """The benchmark files, and a page with what is in which."""
     files = sorted(BENCHMARKS.glob("*.md"), key=lambda file: (place_of(file), file))
     rows = [[f"[{heading_of(file)}]({page_name(file)}.md)", sections_of(file)] for file in files]
-    index = (
-        "# Benchmarks, and how to reproduce them\n\nAll figures of this site are quoted from these "
-        "pages. They say how each was measured, and have the command that measures it again.\n\n"
+    index = page(
+        "Benchmarks, and how to reproduce them",
+        "All figures of this site are quoted from these pages. They say how each was measured, and "
+        "have the command that measures it again.",
+        table(["Page", "What is measured"], rows),
     )
-    pages: dict[str, str | bytes] = {
-        "benchmarks/index.md": index + table(["Page", "What is measured"], rows) + "\n"
-    }
-    return pages | {f"benchmarks/{page_name(file)}.md": page_text(file) for file in files}
+    pages = {f"benchmarks/{page_name(file)}.md": page_text(file) for file in files}
+    return {"benchmarks/index.md": index, **pages}
 
 
 FIRST = ("RESULTS", "SPEED", "HEX", "GOMOKU", "ALPHAHEX", "LEARNING")
@@ -68,7 +70,7 @@ def page_text(file: Path) -> str:
 
 def pictured(found: re.Match[str]) -> str:
     """A table of results as pictures and, folded below, as it is; others as they are."""
-    kind, names, lines = found[1], (found[2] or "").split(), found[3]
+    kind, marked, lines = found[1], (found[2] or "").split(), found[3]
     header, _, *rows = cells_of(lines)
     shown = RANGE.sub(r'<span class="range">\g<0></span>', lines)
     if kind == "ranges" or (kind is None and not is_measured(rows)):
@@ -76,8 +78,11 @@ def pictured(found: re.Match[str]) -> str:
     parts = [plot for some in tournaments(rows, header) for plot in dot_plots(header, some)]
     made: list[str] = []
     if kind == "table":
-        form, *results = names
-        made = [made_by(name) for name in results]
+        form, *results = marked
+        made = [
+            f"Of {each['date']}, commit `{each['commit']}`:\n\n```sh\n{each['command']}\n```"
+            for each in about_results(results)
+        ]
         if form == "gauntlet":
             parts += [
                 "Score against `uct` at 1,000 simulations, by the time for a move in these games:",
@@ -113,11 +118,11 @@ def tournaments(rows: list[list[str]], header: list[str]) -> list[list[list[str]
     return found
 
 
-def made_by(name: str) -> str:
-    """The command, the commit and the date of results."""
+def about_results(names: Iterable[str]) -> list[dict[str, str]]:
+    """The commands, the commits and the dates of results."""
     index = json.loads((RESULTS / "index.json").read_text())
-    (about,) = (each for file, each in index.items() if file.partition(".")[0] == name)
-    return f"Of {about['date']}, commit `{about['commit']}`:\n\n```sh\n{about['command']}\n```"
+    by_name = {file.partition(".")[0]: about for file, about in index.items()}
+    return [by_name[name] for name in names]
 
 
 def by_time(name: str, rows: list[list[str]]) -> str:
@@ -154,30 +159,18 @@ def sections_of(file: Path) -> str:
     return ", ".join(f"[{title}]({page_name(file)}.md#{slugify(title, '-')})" for title in found)
 
 
-def figures() -> list[Figures]:
-    """All tables of the benchmark files."""
-    return [found for file in sorted(BENCHMARKS.glob("*.md")) for found in tables_of(file)]
-
-
-def tables_of(file: Path) -> list[Figures]:
+def tables_of(file: Path) -> Iterator[Figures]:
     """The tables of a file with the headings they stand under."""
-    found: list[Figures] = []
     headings: list[str] = []
-    lines: list[str] = []
-    labels: dict[str, str] = {}
-    for line in [*file.read_text().splitlines(), ""]:
-        if line.startswith("|"):
-            lines.append(line)
-        elif lines:
-            header, _, *rows = (tuple(cells) for cells in cells_of("\n".join(lines)))
-            rows = tuple((labels.get(row[0], row[0]), *row[1:]) for row in rows)
-            found.append(Figures(page_name(file), tuple(headings), header, rows))
-            lines, labels = [], {}
-        if mark := re.match(r"<!-- table \w+ (.+) -->", line):
-            labels = labels_of(mark[1].split())
-        if heading := re.match(r"(#+) (.+)", line):
-            headings = [*headings[: len(heading[1]) - 1], heading[2]]
-    return found
+    for found in re.finditer(rf"{TABLE.pattern}|^(#+) (.+)", file.read_text(), re.MULTILINE):
+        kind, marked, lines, level, heading = found.groups()
+        if heading:
+            headings = [*headings[: len(level) - 1], heading]
+            continue
+        header, _, *rows = cells_of(lines)
+        labels = labels_of(marked.split()[1:]) if kind == "table" else {}
+        rows = [[labels.get(row[0], row[0]), *row[1:]] for row in rows]
+        yield Figures(page_name(file), tuple(headings), header, rows)
 
 
 LABEL = re.compile(r"(?<= )([\w.-]+)=([\w-]+:\S+)")
@@ -186,43 +179,32 @@ LABEL = re.compile(r"(?<= )([\w.-]+)=([\w-]+:\S+)")
 
 def labels_of(results: list[str]) -> dict[str, str]:
     """The agents of results that have a label, by it; both as cells of a table."""
-    index = json.loads((RESULTS / "index.json").read_text())
-    commands = [about["command"] for file, about in index.items() if file.split(".")[0] in results]
-    return {f"`{label}`": f"`{agent}`" for label, agent in LABEL.findall(" ".join(commands))}
+    commands = " ".join(about["command"] for about in about_results(results))
+    return {f"`{label}`": f"`{agent}`" for label, agent in LABEL.findall(commands)}
 
 
 AGAINST = re.compile(r"\bagainst\b")
 """What names a column of opponents."""
 
 
-def figures_of(agent: str) -> list[Figures]:
+def figures_of(agent: str) -> Iterator[Figures]:
     """The tables about an agent: those whose header names it, and its rows of the others.
 
     A table whose first column is whom somebody else played is about that somebody.
     """
-    found: list[Figures] = []
-    for one in figures():
-        if AGAINST.search(one.header[0]):
-            continue
-        rows = one.rows
-        if not names(agent, one.header[0]):
-            rows = tuple(row for row in rows if names(agent, row[0]))
-        if rows:
-            found.append(one._replace(rows=rows))
-    return found
-
-
-def names(agent: str, cell: str) -> bool:
-    """Whether a cell of a table writes this agent, as the command line does."""
-    return re.search(rf"`{re.escape(agent)}[:`]", cell) is not None
+    written = re.compile(rf"`{re.escape(agent)}[:`]")  # as the command line has it
+    for file in sorted(BENCHMARKS.glob("*.md")):
+        for one in tables_of(file):
+            about = bool(written.search(one.header[0]))
+            rows = [row for row in one.rows if about or written.search(row[0])]
+            if rows and not AGAINST.search(one.header[0]):
+                yield one._replace(rows=rows)
 
 
 def strength(agent: str) -> str:
     """All figures of an agent, with links to how they were measured."""
-    groups: dict[tuple[str, ...], list[Figures]] = {}
-    for one in figures_of(agent):
-        groups.setdefault((one.page, *one.headings[:2]), []).append(one)
-    parts = [quoted(group) for group in groups.values()]
+    groups = groupby(figures_of(agent), key=lambda one: (one.page, *one.headings[:2]))
+    parts = [quoted(list(group)) for _, group in groups]
     return (
         "\n\n".join(parts)
         or "No table here has this agent as its subject; see [Results](../benchmarks/index.md)."
@@ -244,5 +226,4 @@ def quoted(group: list[Figures]) -> str:
         rows = [row[1:] for row in rows]
     title = first.headings[1] if len(first.headings) > 1 else first.headings[0]
     link = f"../benchmarks/{first.page}.md#{slugify(title, '-')}"
-    figures = classed("figures", table(header, rows))
-    return f"[{first.headings[0]}: {title}]({link})\n\n{figures}"
+    return f"[{first.headings[0]}: {title}]({link})\n\n{table(header, rows, 'figures')}"

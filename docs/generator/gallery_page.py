@@ -1,39 +1,39 @@
 """A page of pictures: every game in every theme, what searches thought, films, text."""
 
 from pictures import as_text, end_of, searched
+from writing import Pages, page, section
 
 from agents.registry import environment_makers
 from hexenv.render.look import THEMES
 
 
-def gallery_page() -> dict[str, str | bytes]:
+def gallery_page() -> Pages:
     """The gallery and its pictures, by path."""
     games = list(environment_makers())
-    themes: dict[str, str | bytes] = {
+    themes: Pages = {
         f"gallery/{game}-{theme}.svg": end_of(game, theme) for game in games for theme in THEMES
     }
-    thoughts: dict[str, str | bytes] = {
+    thoughts: Pages = {
         f"gallery/{game}-{overlay}.svg": picture
         for game in games
         for overlay in ("visits", "values")
         if (picture := searched(game, overlay)) is not None
     }
-    parts = [
-        "# Gallery",
+    text = page(
+        "Gallery",
         "Each game in each theme, with the numbers of the moves: `--theme` of `hexenv render`, or "
         "`theme` of an environment with a `render_mode`. [How pictures are "
         "made](guides/records.md).",
-        "## Themes",
-        grid(list(themes)),
-        "## What a search found",
-        "Visits are shares in per cent; values are in hundredths, for the player to move.",
-        grid(list(thoughts)),
-        "## Films",
-        grid([f"games/{game}.gif" for game in games]),
-        "## As text",
-        *(f"```text\n{as_text(game)}```" for game in games),
-    ]
-    return {"gallery.md": "\n\n".join(parts) + "\n", **themes, **thoughts}
+        section("Themes", grid(list(themes))),
+        section(
+            "What a search found",
+            "Visits are shares in per cent; values are in hundredths, for the player to move.",
+            grid(list(thoughts)),
+        ),
+        section("Films", grid([f"games/{game}.gif" for game in games])),
+        section("As text", *(f"```text\n{as_text(game)}```" for game in games)),
+    )
+    return {"gallery.md": text, **themes, **thoughts}
 
 
 def grid(paths: list[str]) -> str:

@@ -9,15 +9,15 @@ from typing import Any
 import gymnasium
 import pettingzoo
 from pictures import gif, numbered_board, recorded
-from tables import described, parameter_table, table, text_of
+from writing import Pages, described, page, parameter_table, section, table, text_of
 
 from agents.registry import environment_makers, make_environment, parameters
 from hexenv.envs.aec import BoardEnv, ViewOptions
 
 
-def game_pages() -> dict[str, str | bytes]:
+def game_pages() -> Pages:
     """The pages of all games and their pictures, by path."""
-    pages: dict[str, str | bytes] = {}
+    pages: Pages = {}
     rows: list[list[str]] = []
     for name, maker in environment_makers().items():
         module = importlib.import_module(maker.__module__)
@@ -25,35 +25,27 @@ def game_pages() -> dict[str, str | bytes]:
         pages[f"games/{name}.gif"] = gif(name)
         for theme in ("light", "dark"):
             pages[f"games/{name}-{theme}.svg"] = numbered_board(name, theme)
-        rows.append([f"[{title(module)}]({name}.md)", first_line(rules_module(name))])
-    heading = "# Games\n\nEach page is made from the game's own code when the site is built.\n"
-    return {"games/index.md": f"{heading}\n{table(['Game', 'In short'], rows)}\n", **pages}
+        rules = inspect.getmodule(type(make_environment(name).unwrapped.game))
+        rows.append([f"[{title(module)}]({name}.md)", text_of(rules).partition("\n")[0]])
+    about = "Each page is made from the game's own code when the site is built."
+    return {"games/index.md": page("Games", about, table(["Game", "In short"], rows)), **pages}
 
 
 def game_page(name: str, module: ModuleType) -> str:
     """The page of a game."""
-    summary, history = split_history(module)
-    return "\n\n".join(
-        [
-            f"# {title(module)}",
-            f"![A game of {title(module)}]({name}.gif){{ .board }}",
-            players(name),
-            summary,
-            "## Names",
-            names(module),
-            "## Rules",
-            *(rules_text(part) for part in mentioned_rules(module)),
-            "## Actions",
-            actions(name),
-            "## Planes",
-            planes(name),
-            "## Options",
-            parameter_table(own_options(module), described(module.raw_env).__getitem__),
-            shared_options(),
-            "## Version history",
-            history,
-            f"Functions and classes: [reference][{module.__name__}].",
-        ]
+    summary, _, history = text_of(module).partition("Version history: ")
+    return page(
+        title(module),
+        f"![A game of {title(module)}]({name}.gif){{ .board }}",
+        players(name),
+        summary.strip(),
+        section("Names", names(module)),
+        section("Rules", *rules(module)),
+        section("Actions", actions(name)),
+        section("Planes", planes(name)),
+        section("Options", *options(module)),
+        section("Version history", history or "None is kept."),
+        f"Functions and classes: [reference][{module.__name__}].",
     )
 
 
@@ -62,9 +54,9 @@ def players(name: str) -> str:
     record = recorded(name)
     if not any(record.agents):
         return "Random moves."
-    options = f" ({', '.join(record.options)})" if record.options else ""
+    board = f" ({', '.join(record.options)})" if record.options else ""
     first, second = record.agents
-    return f"`{first}` against `{second}`{options}"
+    return f"`{first}` against `{second}`{board}"
 
 
 def title(module: ModuleType) -> str:
@@ -92,47 +84,21 @@ def names(module: ModuleType) -> str:
     return table(["", "Name"], rows)
 
 
-def rules_module(name: str) -> ModuleType:
-    """The module of a game's rules."""
-    found = inspect.getmodule(type(make_environment(name).unwrapped.game))
-    assert found is not None
-    return found
-
-
-def first_line(module: ModuleType) -> str:
-    """The first line of a module's docstring."""
-    return (module.__doc__ or "").partition("\n")[0]
-
-
-def mentioned_rules(module: ModuleType) -> list[ModuleType]:
-    """The modules with rules that an environment's docstring names."""
+def rules(module: ModuleType) -> list[str]:
+    """What the modules with rules say that an environment's docstring names."""
     found = re.findall(r"`(hexenv\.games\.\w+)`", module.__doc__ or "")
-    return [importlib.import_module(name) for name in dict.fromkeys(found)]
+    return [inspect.getdoc(importlib.import_module(name)) or "" for name in dict.fromkeys(found)]
 
 
-def rules_text(module: ModuleType) -> str:
-    """What the docstring of a module of rules says."""
-    return inspect.cleandoc(module.__doc__ or "")
-
-
-def split_history(module: ModuleType) -> tuple[str, str]:
-    """The docstring of an environment's module: what it says, and its history of versions."""
-    summary, found, history = text_of(module).partition("Version history: ")
-    return summary.strip(), history if found else "None is kept."
-
-
-def own_options(module: ModuleType) -> dict[str, inspect.Parameter]:
-    """The options of a game without those that all environments share."""
-    known = parameters(module.raw_env)
-    return {name: known[name] for name in known if name not in ViewOptions.__annotations__}
-
-
-def shared_options() -> str:
-    """The options that all environments share."""
-    known = inspect.signature(BoardEnv).parameters
-    options = {name: known[name] for name in ViewOptions.__annotations__}
-    text = parameter_table(options, described(ViewOptions).__getitem__)
-    return f"All environments take, by keyword:\n\n{text}"
+def options(module: ModuleType) -> tuple[str, str, str]:
+    """The options of a game, and those that all environments share."""
+    known = parameters(BoardEnv)
+    shared = {name: known[name] for name in ViewOptions.__annotations__}
+    return (
+        parameter_table(parameters(module.raw_env), described(module.raw_env).__getitem__),
+        "All environments take, by keyword:",
+        parameter_table(shared, described(ViewOptions).__getitem__),
+    )
 
 
 def actions(name: str) -> str:

@@ -2,7 +2,6 @@
 
 import html
 import re
-from pathlib import Path
 from typing import Any
 
 from agent_pages import agent_navigation, agent_pages
@@ -12,23 +11,19 @@ from game_pages import game_pages
 from latex2mathml.converter import convert
 from mkdocs.structure.files import File
 from notebook_pages import notebook_pages
-from project_pages import project_pages
 from reference_pages import reference_pages
-
-ROOT = Path(__file__).parents[2]
+from writing import Pages
 
 MAKERS = (
     game_pages, agent_pages, benchmark_pages, reference_pages, gallery_page, notebook_pages,
-    project_pages,
 )  # fmt: skip
 
-PAGES: dict[str, str | bytes] = {}
+PAGES: Pages = {}
 """The pages and pictures that are made from the code, by path; in the order of the navigation."""
 
 
 def on_config(config: Any) -> Any:
     """Make the pages, and fill the entries ``folder/*`` of the navigation with them."""
-    config.mdx_configs["pymdownx.snippets"]["base_path"] = [str(ROOT)]
     PAGES.clear()
     for make in MAKERS:
         PAGES.update(make())
@@ -63,12 +58,20 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 WEIGHTS = {
+    "index.md": 3,
+    "tutorials/index.md": 1,
+    "tutorials/sb3.md": 4,
+    "tutorials/analyse.md": 1.5,
+    "tutorials/": 2,
+    "project/cite.md": 2,
     "project/changelog.md": 0.2,
+    "reference/command-line.md": 0.0005,  # its headings are words that guides have in texts
     "reference/": 0.5,
     "benchmarks/index.md": 2,
     "benchmarks/results.md": 2,
     "benchmarks/speed.md": 2,
     "benchmarks/": 0.5,
+    "agents/which.md": 2,
     "agents/sb3.md": 0.3,
     "agents/rllib.md": 0.3,
     "agents/own-network.md": 0.3,
@@ -81,15 +84,14 @@ WEIGHTS = {
     "guides/play.md": 2,
     "guides/": 1.5,
 }
-"""What pages count in the search, by how their path begins, where they do not say it themselves."""
+"""What pages count in the search, by how their path begins: the first that fits."""
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Say what the page counts in the search: what teaches comes before what lists."""
     path = page.file.src_uri
-    weight = next((each for start, each in WEIGHTS.items() if path.startswith(start)), None)
-    if weight is not None:
-        page.meta.setdefault("search", {"boost": weight})
+    weight = next((each for start, each in WEIGHTS.items() if path.startswith(start)), 1)
+    page.meta["search"] = {"boost": weight}
     return markdown
 
 

@@ -4,25 +4,27 @@ import json
 from pathlib import Path
 from typing import Any
 
+from writing import Pages
+
 NOTEBOOKS = Path(__file__).parents[2] / "examples" / "notebooks"
 
 
-def notebook_pages() -> dict[str, str | bytes]:
+def notebook_pages() -> Pages:
     """The pages of all notebooks and their pictures, by path."""
-    pages: dict[str, str | bytes] = {}
+    pages: Pages = {}
     for path in sorted(NOTEBOOKS.glob("*.ipynb")):
-        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
         name = path.stem.replace("_", "-")
         parts: list[str] = []
-        for number, cell in enumerate(cells):
+        for number, cell in enumerate(json.loads(path.read_text(encoding="utf-8"))["cells"]):
             parts.append(source_of(cell))
             for output in cell.get("outputs", []):
-                picture = joined(output.get("data", {}).get("image/svg+xml", ""))
-                if picture:
-                    pages[f"notebooks/{name}-{number}.svg"] = picture
+                shown = output.get("data", {})
+                if "image/svg+xml" in shown:
+                    pages[f"notebooks/{name}-{number}.svg"] = joined(shown["image/svg+xml"])
                     parts.append(f"![What it shows]({name}-{number}.svg){{ .board }}")
                 else:
-                    parts.append(f"```text\n{output_text(output)}\n```")
+                    text = joined(output.get("text") or shown["text/plain"]).rstrip()
+                    parts.append(f"```text\n{text}\n```")
         parts.insert(1, f"The notebook `examples/notebooks/{path.name}`, which a test runs.")
         pages[f"notebooks/{name}.md"] = "\n\n".join(parts) + "\n"
     return pages
@@ -34,11 +36,6 @@ def source_of(cell: dict[str, Any]) -> str:
     return text if cell["cell_type"] == "markdown" else f"```python\n{text}\n```"
 
 
-def output_text(output: dict[str, Any]) -> str:
-    """What a cell has printed, or its value."""
-    return (joined(output.get("text", "")) or joined(output["data"]["text/plain"])).rstrip()
-
-
 def joined(text: str | list[str]) -> str:
-    """The text of a field, which the format keeps as one or as lines."""
-    return text if isinstance(text, str) else "".join(text)
+    """A text of a notebook, which may be a list of its lines."""
+    return "".join(text)

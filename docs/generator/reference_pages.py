@@ -1,6 +1,8 @@
 """The reference: which modules are for users, each documented by its docstrings."""
 
+from agent_pages import public_path
 from which_agent import groups
+from writing import Pages, page
 
 import agents
 from agents.registry import agent_classes, environment_makers
@@ -12,6 +14,7 @@ SETUP = """\
 >>> env.reset(options={"moves": "1 4 2 5"})  # now 3 wins: action 2
 """
 """What comes before each example: the tests run it, and the reference shows it once a page."""
+BEFORE = f"Each example begins with:\n\n```pycon\n{SETUP}```"
 MODULES = {
     "Environments": ["hexenv.envs.aec", "hexenv.envs.standard_wrapper"],
     "Learners": ["hexenv.learners.single", "hexenv.wrappers", "hexenv.learners.boards"],
@@ -63,44 +66,45 @@ MODULES = {
 """The pages of the reference and what is on them; games and agents come by themselves."""
 
 
-def reference_pages() -> dict[str, str | bytes]:
+COMMAND_LINE = """\
+::: mkdocs-click
+    :module: agents.apps.cli
+    :command: main
+    :prog_name: hexenv
+    :depth: 1"""
+
+
+def reference_pages() -> Pages:
     """The pages of the reference, by path; each family of agents has its own, below Agents."""
     found = {title: [*modules] for title, modules in MODULES.items()}
     games = [maker.__module__ for maker in environment_makers().values()]
     found["Environments"] = ["hexenv", *games, *found["Environments"]]
-    pages: dict[str, str | bytes] = {}
+    pages: Pages = {}
     for title, names in found.items():
         of_families = family_pages() if title == "Agents" else {}
         name = slug(title) + ("/index" if of_families else "")
-        pages |= {f"reference/{name}.md": page(title, names)} | of_families
-    return pages
+        pages |= {f"reference/{name}.md": page(title, BEFORE, *map(entry, names))} | of_families
+    return pages | {"reference/command-line.md": page("Command line", COMMAND_LINE)}
 
 
-def family_pages() -> dict[str, str | bytes]:
+def family_pages() -> Pages:
     """A page for each group of agents, with those that no other page has."""
     classes = agent_classes()
-    pages: dict[str, str | bytes] = {}
+    pages: Pages = {}
     for group in groups():
-        names = [
-            f"agents.{agent.__name__}"
-            if agent.__name__ in agents.__all__
-            else f"{agent.__module__}.{agent.__qualname__}"
+        found = [
+            public_path(agent)
             for agent in map(classes.__getitem__, group.agents)
             if agent.__module__ not in MODULES["Learning"]
         ]
-        pages[f"reference/agents/{slug(group.title)}.md"] = page(group.title, names)
+        text = page(group.title, BEFORE, *map(entry, found))
+        pages[f"reference/agents/{slug(group.title)}.md"] = text
     return pages
 
 
 def slug(title: str) -> str:
     """A title as the name of a page."""
     return title.lower().replace(",", "").replace(" ", "-")
-
-
-def page(title: str, names: list[str]) -> str:
-    """A page of the reference."""
-    before = f"Each example begins with:\n\n```pycon\n{SETUP}```"
-    return f"# {title}\n\n{before}\n\n" + "\n\n".join(map(entry, names)) + "\n"
 
 
 def entry(name: str) -> str:

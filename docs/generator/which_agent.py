@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from tables import table
+from writing import page, section, table
 
 from agents.arena.recommended import source
 
@@ -13,22 +13,12 @@ BUDGETS = {
 }
 """The rows that every board has, and the keys of the source."""
 
-INTRODUCTION = """\
----
-search: { boost: 2 }
----
-
-# Which agent should I use?
-
-In short, of those that need no network and no other program:
-"""
-
 HOW_TO_READ = """\
 The textbook's baseline in every game is `UCT()`: compare with it, at an equal budget. An agent
 plays by time, `seconds=0.1`, or by `simulations=1000`, which give the same move on every machine.
+"""
 
-## Best of what was measured
-
+HOW_MEASURED = """\
 Agents are written as the command line takes them. Figures are shares of the points against the
 agent that is named, a draw counting a half, with intervals of 95 %; each links to its measurement.
 Times were taken on a busy machine. To know what is best on yours, with your budget:
@@ -62,15 +52,15 @@ def which_agent_page() -> str:
         f"{group.about}"
         for group in groups()
     ]
-    parts = [
-        INTRODUCTION.rstrip(),
+    of_boards = [f"### {board['title']}\n\n{budgets(board)}" for board in boards]
+    return page(
+        "Which agent should I use?",
+        "In short, of those that need no network and no other program:",
         "\n".join(f"* {game}: `{take}`" for game, take in takes.items()),
         HOW_TO_READ.rstrip(),
-        *(f"### {board['title']}\n\n{budgets(board)}" for board in boards),
-        "## All agents",
-        "\n".join(of_groups),
-    ]
-    return "\n\n".join(parts) + "\n"
+        section("Best of what was measured", HOW_MEASURED.rstrip(), *of_boards),
+        section("All agents", "\n".join(of_groups)),
+    )
 
 
 def budgets(board: dict[str, str]) -> str:
@@ -79,4 +69,4 @@ def budgets(board: dict[str, str]) -> str:
     if "by_simulations" in board:
         rows.append(["By simulations", board["by_simulations"]])
     rows += [["Textbook baseline", "`uct`"], ["Better not", board["avoid"]]]
-    return f'<div class="which" markdown>\n\n{table(["", ""], rows)}\n\n</div>'
+    return table(["", ""], rows, "which")
