@@ -32,7 +32,7 @@ OF_MODULES = (
 )  # fmt: skip
 """Modules that begin with an example."""
 PARTS = (
-    "agents.search.backups", "agents.search.mcts", "agents.search.playout", "agents.search.proofs",
+    "agents.search.backups", "agents.search.variant", "agents.search.playout", "agents.search.proofs",
     "agents.search.reward", "agents.search.selection",
 )  # fmt: skip
 """Modules whose compiled classes are parts of a search."""

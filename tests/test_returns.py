@@ -339,3 +339,14 @@ def test_two_players_are_searched_as_before():
     agent = UCT(simulations=100, seed=0, discount=0.5)
     agent.act(in_play(Payoffs(2, 0)))
     assert agent.statistics.proven is not None
+
+
+def test_slices_of_a_search_change_nothing(monkeypatch):
+    """However often a search looks at the clock: a copy of such an environment draws its chance."""
+    found = []
+    for seconds in (1.0, 1e-9):
+        monkeypatch.setattr("agents.core.budget.LONG_SLICE", seconds)
+        agent = UCT(simulations=100, seed=3)
+        agent.act(in_play(Corridor(slip=0.3)))
+        found.append(agent.statistics.visits.tolist())
+    assert found[0] == found[1]

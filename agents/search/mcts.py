@@ -20,7 +20,7 @@ from typing import Final
 
 import numpy as np
 
-from agents.search.children import choose_child, expand, has_all_children
+from agents.search.children import choose_child, expand, has_all_children, is_partial
 from agents.search.knowledge import is_root_due, look_if_due, look_into
 from agents.search.proofs import back_up_proof, is_proven, prove_root
 from agents.search.simulation import Simulation
@@ -190,7 +190,7 @@ def prepare_root(
     rng: np.random.Generator,
 ) -> None:
     """Give an empty tree its root; complete one that was another node before."""
-    if tree.node_count[0] > 0:
+    if tree.node_count[0] > 0 and is_partial(tree, ROOT):
         game.copy(root, state)
         if not has_all_children(game, state, tree, ROOT, variant, simulation, rng):
             tree.node_count[0] = 0  # all is forgotten: the root's children do not fit in

@@ -38,7 +38,8 @@ MODULES = {
         "hexenv.render.rgb", "hexenv.render.svg", "hexenv.render.ansi",
     ],
     "Parts of a search": [
-        "agents.search.mcts", "agents.search.selection", "agents.search.playout",
+        "agents.mcts.settings", "agents.search.variant", "agents.search.mcts",
+        "agents.search.selection", "agents.search.playout",
         "agents.search.reward", "agents.search.backups", "agents.search.simulation",
         "agents.search.tree", "agents.search.checks",
         "agents.search.proofs", "agents.search.evaluator.Evaluator",
