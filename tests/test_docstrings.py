@@ -32,8 +32,8 @@ OF_MODULES = (
 )  # fmt: skip
 """Modules that begin with an example."""
 PARTS = (
-    "agents.search.backups", "agents.search.variant", "agents.search.playout", "agents.search.proofs",
-    "agents.search.reward", "agents.search.selection",
+    "agents.search.backups", "agents.search.playout", "agents.search.proofs",
+    "agents.search.reward", "agents.search.selection", "agents.search.variant",
 )  # fmt: skip
 """Modules whose compiled classes are parts of a search."""
 MADE_ELSEWHERE = {"RandomStream", "WandbWriter"}
