@@ -7,7 +7,7 @@ from agents.registry import agent_classes, environment_makers
 
 MODULES = {
     "Environments": ["hexenv.envs.aec", "hexenv.envs.standard_wrapper"],
-    "Learners": ["hexenv.learners.single", "hexenv.wrappers", "hexenv.learners.boards"],
+    "Learners": ["hexenv.learners.single", "hexenv.wrappers", "hexenv.learners.options"],
     "Many games at once": ["hexenv.learners.vector", "hexenv.learners.pool"],
     "Libraries for learning": [
         "hexenv.adapters.sb3", "hexenv.adapters.rllib", "hexenv.adapters.torchrl",

@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from hexenv.envs.aec import BoardEnv
 from hexenv.envs.observation import observation_of
-from hexenv.learners.boards import Boards, Masks, Opponent, Which, answers_of, expect_actions
+from hexenv.games.table import Which
+from hexenv.learners.boards import Boards
+from hexenv.learners.lineup import Masks, Opponent, answers_of, expect_actions
 from hexenv.learners.policies import POLICIES, new_policy
 
 
@@ -203,11 +205,10 @@ class AgentOpponent:
         return self._agent
 
     def answer(self, boards: Boards, which: Which) -> None:
-        assert boards.moves is not None
         games = self._games_on(boards)
         while (which := boards.waiting(which)).size:
             if games is not None:
-                actions = games.act(boards.states, boards.moves, boards.lengths, which)
+                actions = games.act(boards.table, which)
                 boards.answer_with(which, actions)
             else:
                 self._answer_one_by_one(boards, which)
@@ -216,14 +217,13 @@ class AgentOpponent:
         return None
 
     def _answer_one_by_one(self, boards: Boards, which: Which) -> None:
-        assert boards.moves is not None
         if self._env is None or self._env.game is not boards.game:
             self._env = boards.env.clone()
             self._env.render_mode = None  # only the learner's environment is shown
         found: list[int] = []  # some may be beyond what an array holds
         for board in which.tolist():
-            moves = boards.moves[board, : boards.lengths[board]].tolist()
-            self._env.begin_at(boards.states[board], moves)
+            moves = boards.table.actions[board, : boards.table.lengths[board]].tolist()
+            self._env.begin_at(boards.table.states[board], moves)
             action = answers_of(self.name, [self.agent_of(boards, board).act(self._env)])
             expect_actions(self.name, action, (1,))
             found.append(int(action[0]))

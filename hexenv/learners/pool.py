@@ -21,7 +21,7 @@ from typing import Any, Final, Literal, NamedTuple, cast, get_args
 import numpy as np
 
 from hexenv.games.base import whole_number
-from hexenv.learners.boards import ALL_ALIKE, Opponent, Shares
+from hexenv.learners.lineup import ALL_ALIKE, Opponent, Shares
 from hexenv.learners.opponents import (
     POLICIES,
     as_player,
@@ -455,7 +455,7 @@ def probabilities_of(pool: OpponentPool, members: Sequence[Member]) -> list[floa
 
 
 class PoolRoster:
-    """The opponents of a pool as one environment meets them: a `hexenv.learners.boards.Roster`.
+    """The opponents of a pool as one environment meets them: a `hexenv.learners.lineup.Roster`.
 
     Its owner calls `refresh` between steps; nothing changes while boards play.
 
