@@ -14,7 +14,7 @@ from agents.search.many import best_action, keep_nodes_below
 from agents.search.tree import ROOT, UNPROVEN, children, keep_subtree, number_arrays
 from hexenv.compiled import CompiledFunction, kernel
 from hexenv.compiled.packing import Packed, unpacked
-from hexenv.games.base import new_states
+from hexenv.games.table import new_table
 
 PLAINLY = [
     "uct:simulations=40",
@@ -55,15 +55,14 @@ class Table:
 
 def act(many, envs, which):
     """The actions in some of the games."""
-    game, count = many.game, len(envs)
-    roots = new_states(game, count)
-    actions, lengths = np.zeros((count, game.max_plies()), np.int32), np.zeros(count, np.int32)
+    game = many.game
+    table = new_table(game, len(envs))
     for number in which:
         raw = envs[number].unwrapped
-        game.copy(raw.state, roots[number])
-        actions[number, : len(raw.actions)] = raw.actions
-        lengths[number] = len(raw.actions)
-    return many.act(roots, actions, lengths, np.array(which)).tolist()
+        game.copy(raw.state, table.states[number])
+        table.actions[number, : len(raw.actions)] = raw.actions
+        table.lengths[number] = len(raw.actions)
+    return many.act(table, np.array(which)).tolist()
 
 
 def is_over(env):

@@ -11,9 +11,9 @@ from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
 
 import pytest
-from agents.cli import COMMANDS
 from test_browser import CHROMIUM, browser
 
+from agents.apps.cli import COMMANDS
 from agents.arena import recommended
 from agents.registry import agent_classes, environment_makers, parameters
 from hexenv.envs.aec import ViewOptions

@@ -32,6 +32,7 @@ pytest.importorskip("safetensors", reason="the extra train is not installed")
 from agents.learning import run_directory, self_play, training  # noqa: E402
 from agents.learning.configuration import as_dict  # noqa: E402
 from agents.learning.configuration import make as configured  # noqa: E402
+from agents.learning.duel import duel, elo  # noqa: E402
 from agents.learning.evaluator import NetworkEvaluator  # noqa: E402
 from agents.learning.files import (  # noqa: E402
     game_of,
@@ -44,7 +45,7 @@ from agents.learning.networks import new_network  # noqa: E402
 from agents.learning.replay import Batch, load_games  # noqa: E402
 from agents.learning.self_play import SelfPlay, Task, Unfinished, rule_of  # noqa: E402
 from agents.learning.topp import new_topp, ratings  # noqa: E402
-from agents.learning.training import Run, StoppedError, duel, elo  # noqa: E402
+from agents.learning.training import Run, StoppedError  # noqa: E402
 
 pytestmark = pytest.mark.compiled  # whole runs of training
 

@@ -753,7 +753,7 @@ def test_a_former_opponent_costs_nothing_once_its_games_are_over(former):
     for _ in range(12):
         envs.step(some_actions(envs.action_masks(), rng))
     assert boards.is_compiled
-    assert boards.moves is None
+    assert boards.table.actions.size == 0
     assert set(envs.opponents) <= {"random", "greedy"}
 
 

@@ -20,7 +20,7 @@ from agents.core.ray_workers import RayPool
 from agents.core.temperature import draw_actions
 from agents.core.workers import ATTEMPTS, LocalPool, Pool, ProcessPool, Worker
 from agents.learning.configuration import Configuration
-from agents.learning.data.lockstep import GOES_ON, compiled_begin_game, compiled_play_actions
+from agents.learning.data.lockstep import Lockstep, ManyPlayer, Moves
 from agents.learning.evaluator import NetworkEvaluator, device_of
 from agents.learning.files import environment_of, load_weights
 from agents.learning.networks import new_network
@@ -38,9 +38,10 @@ from agents.search.proofs import HardSolver
 from agents.search.reward import WinLoss
 from agents.search.tree import ROOT
 from agents.search.variant import Variant, with_memory
-from hexenv.compiled import CompiledFunction, announced, is_compiled, kernel
+from hexenv.compiled import announced, is_compiled
 from hexenv.games import base
 from hexenv.games.base import Game
+from hexenv.games.table import GameTable, Which, compiled_begin_game, compiled_replay_game
 
 
 class Unfinished(NamedTuple):
@@ -48,7 +49,7 @@ class Unfinished(NamedTuple):
 
     lengths: NDArray[np.int32]
     """``(T,)``: plies so far; -1 where a game has to begin."""
-    actions: NDArray[np.int16]
+    actions: NDArray[np.int32]
     """``(T, max_plies)``."""
     policies: NDArray[np.float32]
     """``(T, max_plies, num_actions)``."""
@@ -61,7 +62,7 @@ class Unfinished(NamedTuple):
         plies, num_actions = game.max_plies(), game.num_actions()
         return Unfinished(
             np.full(count, -1, np.int32),
-            np.zeros((count, plies), np.int16),
+            np.zeros((count, plies), np.int32),
             np.zeros((count, plies, num_actions), np.float32),
             np.zeros((count, plies), np.float32),
         )
@@ -87,20 +88,6 @@ class TaskResult(NamedTuple):
     figures: dict[str, float]
     """Sums: simulations, evaluations, positions; `agreement` of the network's favourite action
     with the search's, and the `entropy` of the search's policy, over all positions searched."""
-
-
-@kernel
-def resume_game(
-    game: Any, states: Any, number: int, length: int, actions: NDArray[np.int16]
-) -> None:
-    """Play one of the states to the point where its game was."""
-    state = states[number]
-    game.initial(state)
-    for ply in range(length):
-        game.step(state, int(actions[ply]))
-
-
-compiled_resume_game: Final = CompiledFunction(resume_game, "self-play")
 
 
 def rule_of(configuration: Configuration) -> Any:
@@ -188,25 +175,27 @@ class SelfPlay(Worker):
         rng = np.random.default_rng()
         rng.bit_generator.state = task.rng
         unfinished = copy.deepcopy(task.unfinished)
-        search = self._new_search(len(unfinished.lengths), rng, task.epsilon)
-        kind = PlayoutLockstep if isinstance(search, ManyGames) else Lockstep
-        lockstep = kind(self, search, unfinished, rng)
+        player = self._new_player(len(unfinished.lengths), rng, task.epsilon)
+        games = GamesInPlay(self.configuration, self.game, player, unfinished, rng)
         for _ in range(self.configuration.self_play.plies):
-            lockstep.play_ply()
-        found = Games.joined([Games.none(self.game.num_actions()), *lockstep.finished])
-        figures = {**lockstep.figures, "evaluations": float(getattr(search, "evaluations", 0))}
+            games.play_ply()
+        found = Games.joined([Games.none(self.game.num_actions()), *games.finished])
+        figures = {**games.figures, **player.figures}
         return TaskResult(found, unfinished, rng.bit_generator.state, figures)
 
-    def _new_search(self, count: int, rng: np.random.Generator, epsilon: float) -> Any:
-        """The search of this many games, with empty trees."""
+    def _new_player(
+        self, count: int, rng: np.random.Generator, epsilon: float
+    ) -> "PlayoutPlayer | NetworkPlayer":
+        """Who plays this many games, with empty trees."""
         options, game = self.configuration.search, self.game
         if options.method in PLAYOUTS:
-            return playing_agent(self.configuration).play_many(self.env, count, threads=1)
+            many = playing_agent(self.configuration).play_many(self.env, count, threads=1)
+            return PlayoutPlayer(many, rng, options.simulations)
         evaluator: Any = self.evaluator
         if options.method == "rollouts":
             evaluator = RolloutEvaluator(evaluator, epsilon, rng)
         nodes = 1 + (options.simulations + 1) * game.num_actions()
-        return EvaluatedSearch(
+        search = EvaluatedSearch(
             game,
             new_trees(count, nodes * (2 if self.reuses else 1)),
             base.new_states(game, count),
@@ -216,97 +205,155 @@ class SelfPlay(Worker):
             cache=new_cache(game, self._cache),
             compiles=is_compiled(game),
         )
+        return NetworkPlayer(options, search, rng, self.reuses)
 
 
-FIGURES: Final = ("simulations", "positions", "agreement", "entropy")
+FIGURES: Final = ("simulations", "evaluations", "positions", "agreement", "entropy")
 
 
-class Lockstep:
-    """Games that all get their next move at the same time."""
+# ---- who plays -----------------------------------------------------------------------------------
+
+
+class PlayoutPlayer(ManyPlayer):
+    """Searches that play out, without the network; each goes on with its tree by itself.
+
+    Attributes:
+        figures: The sums of simulations and evaluations so far.
+        priors: The policies of the last positions.
+    """
+
+    def __init__(self, many: ManyGames, rng: np.random.Generator, simulations: int) -> None:
+        super().__init__(many)
+        self.figures = {"simulations": 0.0, "evaluations": 0.0}
+        self._rng, self._simulations = rng, simulations
+
+    def begin(self, number: int, seed: int | None = None) -> None:
+        super().begin(number, int(self._rng.random() * 2**31))
+
+    def act(self, table: GameTable, which: Which) -> Moves:
+        found = super().act(table, which)
+        self.figures["simulations"] += float(self._simulations * len(which))
+        visits = found.shares
+        self.priors = (visits / visits.sum(axis=1, keepdims=True)).astype(np.float32)
+        return found._replace(shares=self.priors)
+
+
+class NetworkPlayer:
+    """Searches that the network leads, of all games at once.
+
+    Args:
+        options: Of the search.
+        search: With a tree for each game.
+        rng: Of the noise.
+        reuses: Whether the subtree of a move is kept.
+
+    Attributes:
+        figures: The sums of simulations and evaluations so far.
+        priors: The network's policies of the last positions, ``(T, num_actions)``.
+    """
 
     def __init__(
-        self,
-        worker: SelfPlay,
-        search: Any,
-        unfinished: Unfinished,
-        rng: np.random.Generator,
+        self, options: Any, search: EvaluatedSearch, rng: np.random.Generator, reuses: bool
     ) -> None:
-        self.configuration = worker.configuration
-        self.game = worker.game
-        self.search = search
-        self.unfinished = unfinished
-        self.rng = rng
-        self.finished: list[Games] = []
-        self.figures = dict.fromkeys(FIGURES, 0.0)
-        self._worker = worker
-        self._roots = base.new_states(self.game, len(unfinished.lengths))
-        for number, length in enumerate(unfinished.lengths.tolist()):
-            if length < 0:
-                self._begin(number)
-            else:
-                self._resume(number, length)
+        self.figures = {"simulations": 0.0, "evaluations": 0.0}
+        self._options, self._search, self._rng, self._reuses = options, search, rng, reuses
+        self._searched = np.zeros(len(search.trees.node_count), np.int32)
+        """Plies before the roots of the trees."""
 
-    def _call(self, function: CompiledFunction, *arguments: Any) -> Any:
-        """Run a kernel: as machine code where the game compiles."""
-        return function.fitting(self.game)(*arguments)
+    def begin(self, number: int, seed: int | None = None) -> None:
+        self._search.trees.node_count[number] = 0
 
-    def _begin(self, number: int) -> None:
-        most = self.configuration.self_play.opening_plies
-        plies = int(self.rng.random() * (most + 1))
-        unfinished = self.unfinished
-        unfinished.policies[number], unfinished.values[number] = 0.0, 0.0
-        unfinished.lengths[number] = self._call(
-            compiled_begin_game,
-            *(self.game, self._roots, number, min(plies, self.game.max_plies())),
-            *(self.rng, unfinished.actions[number]),
-        )
-
-    def _resume(self, number: int, length: int) -> None:
-        """Go on with a game of an earlier task."""
-        actions = self.unfinished.actions[number]
-        self._call(compiled_resume_game, self.game, self._roots, number, length, actions)
-
-    def _find(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[Any]]:
-        """Search every position; the policies, the values and the best actions."""
-        options, search = self.configuration.search, self.search
-        search.run(self._roots, 0)
-        priors = self._priors()
+    def act(self, table: GameTable, which: Which) -> Moves:
+        """Search every position: all games are always in play."""
+        search = self._search
+        self._keep_trees(table)
+        search.run(table.states, 0)
+        self.priors = self._read_priors()
         search.add_root_noise(self._noise())
-        self.figures["simulations"] += search.run(self._roots, options.simulations)
-        found = search.results()
-        self._count(priors, found[0])
-        return found
+        self.figures["simulations"] += search.run(table.states, self._options.simulations)
+        self.figures["evaluations"] = float(search.evaluations)
+        policies, values, best = search.results()
+        return Moves(best.astype(np.int64), policies, values)
 
-    def play_ply(self) -> None:
-        """Search every position, and play a move in it."""
-        options = self.configuration.search
-        policies, values, best = self._find()
-        lengths = self.unfinished.lengths
-        games = np.arange(len(lengths))
-        self.unfinished.policies[games, lengths] = policies
-        self.unfinished.values[games, lengths] = values
-        actions = best if options.method == "gumbel" else self._drawn(policies, best)
-        self.unfinished.actions[games, lengths] = actions
-        lengths += 1
-        outcomes = np.zeros(len(lengths), np.int8)
-        self._call(compiled_play_actions, self.game, self._roots, games, actions, outcomes)
-        self._go_on(actions, outcomes)
+    def _keep_trees(self, table: GameTable) -> None:
+        """Keep the subtrees of what was played since the last search."""
+        trees = self._search.trees
+        room = trees.action.shape[1] // 2
+        for number in np.flatnonzero(trees.node_count).tolist():
+            tree = tree_of(trees, number)
+            played = table.actions[number, self._searched[number] : table.lengths[number]]
+            is_kept = self._reuses and go_down(tree, played.tolist())
+            if not is_kept or tree.node_count[0] > room:
+                tree.node_count[0] = 0
+        self._searched[:] = table.lengths
 
     def _noise(self) -> NDArray[np.float64]:
-        options, num_actions = self.configuration.search, self.game.num_actions()
-        shape = len(self._roots), num_actions
+        options, num_actions = self._options, self._search.game.num_actions()
+        shape = len(self._searched), num_actions
         if options.method == "gumbel":
-            return options.noise * self.rng.gumbel(size=shape)
-        return self.rng.gamma(options.noise_total / num_actions, size=shape)
+            return options.noise * self._rng.gumbel(size=shape)
+        return self._rng.gamma(options.noise_total / num_actions, size=shape)
 
-    def _priors(self) -> NDArray[np.float32]:
-        """The network's policies at the roots, ``(T, num_actions)``."""
-        trees, found = self.search.trees, np.zeros((len(self._roots), self.game.num_actions()))
-        for number in range(len(self._roots)):
+    def _read_priors(self) -> NDArray[np.float32]:
+        trees = self._search.trees
+        found = np.zeros((len(self._searched), self._search.game.num_actions()))
+        for number in range(len(found)):
             first = int(trees.first_child[number, ROOT])
             below = slice(first, first + int(trees.child_count[number, ROOT]))
             found[number, trees.action[number, below]] = trees.extras.prior[number, below]
         return found.astype(np.float32)
+
+
+# ---- games ---------------------------------------------------------------------------------------
+
+
+class GamesInPlay(Lockstep):
+    """The games of a task: where one ends, another begins.
+
+    Attributes:
+        finished: Those that ended.
+        figures: The sums of `TaskResult` that the player does not have.
+    """
+
+    def __init__(
+        self,
+        configuration: Configuration,
+        game: Game,
+        player: PlayoutPlayer | NetworkPlayer,
+        unfinished: Unfinished,
+        rng: np.random.Generator,
+    ) -> None:
+        count = len(unfinished.lengths)
+        table = GameTable(base.new_states(game, count), unfinished.actions, unfinished.lengths)
+        super().__init__(game, table, [player])
+        self.configuration, self.unfinished, self.rng = configuration, unfinished, rng
+        self.finished: list[Games] = []
+        self.figures = dict.fromkeys(("positions", "agreement", "entropy"), 0.0)
+        self._player = player
+        for number, length in enumerate(unfinished.lengths.tolist()):
+            if length < 0:
+                self._begin(number)
+            else:
+                self.call(compiled_replay_game, table, number)
+                player.begin(number)
+
+    def _begin(self, number: int) -> None:
+        most = self.configuration.self_play.opening_plies
+        plies = min(int(self.rng.random() * (most + 1)), self.game.max_plies())
+        self.unfinished.policies[number], self.unfinished.values[number] = 0.0, 0.0
+        self.call(compiled_begin_game, self.table, number, plies, self.rng)
+        self._player.begin(number)
+
+    def choose(self, player: int, which: Which) -> NDArray[Any]:
+        """Note the policies and values, for learning, and draw moves."""
+        found = self._player.act(self.table, which)
+        lengths = self.table.lengths[which]
+        self.unfinished.policies[which, lengths] = found.shares
+        self.unfinished.values[which, lengths] = found.values
+        self._count(self._player.priors, found.shares)
+        if self.configuration.search.method == "gumbel":
+            return found.actions
+        return self._drawn(found)
 
     def _count(self, priors: NDArray[np.float32], policies: NDArray[np.float32]) -> None:
         agree = priors.argmax(axis=1) == policies.argmax(axis=1)
@@ -315,68 +362,28 @@ class Lockstep:
         self.figures["agreement"] += float(agree.sum())
         self.figures["entropy"] += float(entropy)
 
-    def _drawn(self, policies: NDArray[np.float32], best: NDArray[Any]) -> NDArray[Any]:
+    def _drawn(self, found: Moves) -> NDArray[Any]:
         """Actions by temperature in the first plies, the best ones after them."""
         options = self.configuration.search
-        draws = self.rng.random(len(best))
+        draws = self.rng.random(len(found.actions))
         if options.temperature == 0.0:
-            return best
-        drawn = draw_actions(policies, options.temperature, draws)
-        return np.where(self.unfinished.lengths < options.temperature_plies, drawn, best)
+            return found.actions
+        drawn = draw_actions(found.shares, options.temperature, draws)
+        return np.where(self.table.lengths < options.temperature_plies, drawn, found.actions)
 
-    def _go_on(self, actions: NDArray[Any], outcomes: NDArray[np.int8]) -> None:
-        """Collect the games that ended, begin others, and keep the subtrees of the moves."""
-        is_over = outcomes != GOES_ON
-        for number in np.flatnonzero(is_over).tolist():
-            length = int(self.unfinished.lengths[number])
-            self.finished.append(
-                Games(
-                    np.array([length], np.int32),
-                    outcomes[number : number + 1].copy(),
-                    self.unfinished.actions[number, :length].copy(),
-                    self.unfinished.policies[number, :length].copy(),
-                    self.unfinished.values[number, :length].copy(),
-                )
+    def end(self, number: int, outcome: int) -> None:
+        """Collect a game, and begin another in its place."""
+        unfinished, played = self.unfinished, slice(self.table.lengths[number])
+        self.finished.append(
+            Games(
+                np.array([played.stop], np.int32),
+                np.array([outcome], np.int8),
+                unfinished.actions[number, played].astype(np.int16),
+                unfinished.policies[number, played].copy(),
+                unfinished.values[number, played].copy(),
             )
-            self._begin(number)
-        self._keep_trees(actions, is_over)
-
-    def _keep_trees(self, actions: NDArray[Any], is_over: NDArray[np.bool_]) -> None:
-        trees = self.search.trees
-        if not self._worker.reuses:
-            trees.node_count[:] = 0
-            return
-        room = trees.action.shape[1] // 2
-        for number, action in enumerate(actions.tolist()):
-            tree = tree_of(trees, number)
-            is_kept = not is_over[number] and go_down(tree, [action])
-            if not is_kept or tree.node_count[0] > room:
-                tree.node_count[0] = 0
-
-
-class PlayoutLockstep(Lockstep):
-    """Games whose searches play out, without the network; each goes on with its tree by itself."""
-
-    def _begin(self, number: int) -> None:
-        super()._begin(number)
-        self.search.reset(number, int(self.rng.random() * 2**31))
-
-    def _resume(self, number: int, length: int) -> None:
-        super()._resume(number, length)
-        self.search.reset(number, int(self.rng.random() * 2**31))
-
-    def _find(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[Any]]:
-        unfinished, which = self.unfinished, np.arange(len(self._roots))
-        actions = unfinished.actions.astype(np.int32)
-        best = self.search.act(self._roots, actions, unfinished.lengths, which)
-        visits, values = self.search.found(which, best)
-        policies = (visits / visits.sum(axis=1, keepdims=True)).astype(np.float32)
-        self.figures["simulations"] += float(self.configuration.search.simulations * len(which))
-        self._count(policies, policies)
-        return policies, values, best
-
-    def _keep_trees(self, actions: NDArray[Any], is_over: NDArray[np.bool_]) -> None:
-        """Do nothing: the searches find the positions in their trees."""
+        )
+        self._begin(number)
 
 
 class NoSelfPlay(Worker):
@@ -389,7 +396,7 @@ class NoSelfPlay(Worker):
         pass
 
     def do(self, task: Task, start_clock: Callable[[], None] = lambda: None) -> TaskResult:
-        figures: dict[str, float] = dict.fromkeys((*FIGURES, "evaluations"), 0.0)
+        figures: dict[str, float] = dict.fromkeys(FIGURES, 0.0)
         return TaskResult(Games.none(self._num_actions), task.unfinished, task.rng, figures)
 
 

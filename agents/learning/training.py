@@ -8,7 +8,6 @@ The files of a run are in its directory (`agents.learning.run_directory`).
 # pyright: reportUnknownMemberType=false
 
 import json
-import math
 import os
 import signal
 import time
@@ -24,6 +23,7 @@ from agents.core.files import write_text
 from agents.core.reading import parse_json
 from agents.core.workers import Pool
 from agents.learning.configuration import as_dict, make
+from agents.learning.duel import duel, elo
 from agents.learning.evaluator import NetworkEvaluator, device_of
 from agents.learning.files import (
     find_network,
@@ -47,9 +47,6 @@ from agents.learning.self_play import (
     playing_agent,
     variant_of,
 )
-from agents.search.evaluator import evaluations
-from hexenv.games import base
-from hexenv.games.base import Game
 
 CHECKPOINTS: Final = 2
 """How many are kept."""
@@ -401,73 +398,3 @@ class Run:
                 "configuration": as_dict(self.configuration),
             },
         )
-
-
-# ---- duels ---------------------------------------------------------------------------------------
-
-
-def duel(
-    game: Game,
-    players: tuple[NetworkEvaluator, NetworkEvaluator],
-    games: int,
-    opening_plies: int,
-    seed: int,
-) -> tuple[float, int]:
-    """Play games of two policies, in pairs with the sides swapped, from random openings.
-
-    Each plays its most likely action. An odd game is left out.
-
-    Returns:
-        The score of the first, 0 to 1, where a draw counts as half a win; and how many of the games
-        are distinct, as a random opening that comes again gives the same two games.
-    """
-    rng, starts = np.random.default_rng(seed), set[int]()
-    boards = base.new_states(game, games // 2 * 2)
-    for pair in range(games // 2):
-        start = random_position(game, opening_plies, rng)
-        starts.add(int(game.position_hash(start)))
-        for board in (2 * pair, 2 * pair + 1):
-            game.copy(start, boards[board])
-    score = 0.0
-    playing = np.arange(len(boards))
-    buffer = np.empty(game.num_actions(), np.int32)
-    while len(playing):
-        turns = np.array([game.to_play(boards[board]) for board in playing])
-        for number, player in enumerate(players):
-            # The first player has side 0 on even boards and side 1 on odd ones.
-            mine = playing[turns == (playing + number) % 2]
-            if len(mine):
-                priors, _ = evaluations(player, game, boards[mine])
-                for board, prior in zip(mine.tolist(), priors, strict=True):
-                    legal = buffer[: game.legal_actions(boards[board], buffer)]
-                    game.step(boards[board], int(legal[np.argmax(prior[legal])]))
-        is_over = np.array([bool(game.is_terminal(boards[board])) for board in playing])
-        for board in playing[is_over].tolist():
-            score += 0.5 + 0.5 * game.outcome(boards[board], board % 2)
-        playing = playing[~is_over]
-    return score / max(1, len(boards)), 2 * len(starts)
-
-
-def random_position(game: Game, plies: int, rng: np.random.Generator) -> Any:
-    """A position after random moves in which the game is not over."""
-    buffer = np.empty(game.num_actions(), np.int32)
-    while True:
-        state = base.new_state(game)
-        for _ in range(plies):
-            count = game.legal_actions(state, buffer)
-            if count == 0:
-                break
-            game.step(state, int(buffer[int(rng.random() * count)]))
-        if not game.is_terminal(state):
-            return state
-        plies -= 1
-
-
-def elo(score: float, games: int) -> float:
-    """The difference in rating that a score means; a clean sweep counts half a game less.
-
-    `games` are the distinct ones.
-    """
-    bound = 0.5 / max(1, games)
-    score = min(max(score, bound), 1.0 - bound)
-    return 400.0 * math.log10(score / (1.0 - score))

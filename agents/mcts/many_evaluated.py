@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.mcts.many_games import ManyGames, Which
+from agents.mcts.evaluated_search import EvaluatedSearchAgent
+from agents.mcts.many_games import ManyGames
 from agents.search.evaluated import EvaluatedSearch, new_cache, new_trees, tree_of
-from agents.search.many import Lines, compiled_make_many_ready
+from agents.search.many import compiled_make_many_ready
 from agents.search.tree import Tree, copy_nodes, number_arrays
 from agents.search.variant import with_memory
 from hexenv.compiled import announced
 from hexenv.compiled.packing import packed
 from hexenv.games.base import new_states
+from hexenv.games.table import GameTable, Which
 
 if TYPE_CHECKING:
     from agents.mcts.evaluated_search import EvaluatedSearchAgent
@@ -69,11 +71,9 @@ class ManyEvaluatedSearches(ManyGames):
         self._search.set_stream(number, self.workers[number].rng)
 
     @announced
-    def act(
-        self, roots: Any, actions: NDArray[np.int32], lengths: NDArray[np.int32], which: Which
-    ) -> NDArray[np.int64]:
+    def act(self, table: GameTable, which: Which) -> NDArray[np.int64]:
         self._led.see_as(self._env)
-        positions = self._positions(roots, Lines(actions, lengths), which)
+        roots, positions = table.states, self._positions(table, which)
         make_ready = partial(self._run, compiled_make_many_ready, self.game, positions)
         make_ready(self._trees, self._use())
         if not self._ready[which].all():
@@ -85,7 +85,7 @@ class ManyEvaluatedSearches(ManyGames):
             self._add_noise(which)
             self._search.run(roots, self._only(which, self._simulations))
         except BaseException:
-            self._last.lengths[which] = -1  # simulations are under way there: begin anew
+            self._searched.lengths[which] = -1  # simulations are under way there: begin anew
             raise
         return np.array(list(map(self._choose, which.tolist())), np.int64)
 

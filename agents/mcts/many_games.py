@@ -15,7 +15,6 @@ from agents.mcts.worker import TreeWorker, nodes_for
 from agents.planning.environment import View, check_in_play, is_transparent
 from agents.search.many import (
     NOT_READY,
-    Lines,
     Positions,
     TreeUse,
     compiled_act_in_many,
@@ -28,12 +27,11 @@ from hexenv.compiled import CompiledFunction, announced, is_compiled
 from hexenv.compiled.cpus import Threads, usable_cpus
 from hexenv.compiled.packing import PackingError, packed, stream_rows
 from hexenv.games.base import new_states
+from hexenv.games.table import GameTable, Which, new_table
 
 if TYPE_CHECKING:
     from agents.mcts.tree_search import TreeSearchAgent
 
-Which = NDArray[np.int64]
-"""Numbers of games."""
 THREAD_SECONDS: Final = 0.002
 """The time of a search for which a thread is worth its start."""
 
@@ -99,9 +97,8 @@ class ManyGames:
         expect_room(agent.planner.max_nodes, num_actions)
         self._room = min(nodes_for(self._simulations, num_actions), agent.planner.max_nodes)
         self._needs_memory = with_memory(agent.variant, self.game) is not agent.variant
-        self._states, self._searched = new_states(self.game, count), new_states(self.game, count)
-        actions = np.zeros((count, self.game.max_plies()), np.int32)
-        self._last = Lines(actions, np.full(count, -1, np.int32))
+        self._states, self._searched = new_states(self.game, count), new_table(self.game, count)
+        self._searched.lengths[:] = -1
         self._ready = np.zeros(count, np.bool_)
         self._trees: Any = None  # a row for each: its tree and `number_arrays`
         self._prepare()
@@ -120,25 +117,13 @@ class ManyGames:
 
     def reset(self, number: int, seed: int | None = None) -> None:
         """Begin a new game in one place, as `Agent.reset` does."""
-        self._last.lengths[number] = -1
+        self._searched.lengths[number] = -1
         self._ready[number] = False
         if seed is not None:
             self.workers[number].rng = np.random.default_rng(seed)
 
-    def act(
-        self, roots: Any, actions: NDArray[np.int32], lengths: NDArray[np.int32], which: Which
-    ) -> NDArray[np.int64]:
-        """The agent's actions in some of the games.
-
-        Args:
-            roots: ``(N,)`` positions, of which those in `which` are in play.
-            actions: ``(N, max_plies())``: the actions of each game so far.
-            lengths: ``(N,)``: how many they are.
-            which: ``(n,)``: the numbers of the games.
-
-        Returns:
-            ``(n,)`` actions.
-        """
+    def act(self, table: GameTable, which: Which) -> NDArray[np.int64]:
+        """The agent's actions, ``(n,)``, in those of N games in play whose numbers are `which`."""
         raise NotImplementedError
 
     def act_in(self, envs: Sequence[Any]) -> NDArray[np.int64]:
@@ -157,14 +142,13 @@ class ManyGames:
             game = getattr(env.unwrapped, "game", None)
             if type(game) is not type(self.game) or game != self.game:
                 raise ValueError(f"expected environments of {self.game}, got one of {game}")
-        roots = new_states(self.game, len(self.workers))
-        actions, lengths = (np.zeros_like(array) for array in self._last)
+        table = new_table(self.game, len(self.workers))
         for number, env in enumerate(envs):
             raw = env.unwrapped
-            self.game.copy(raw.state, roots[number])
-            lengths[number] = len(raw.actions)
-            actions[number, : lengths[number]] = raw.actions
-        return self.act(roots, actions, lengths, np.arange(len(envs)))
+            self.game.copy(raw.state, table.states[number])
+            table.lengths[number] = len(raw.actions)
+            table.actions[number, : len(raw.actions)] = raw.actions
+        return self.act(table, np.arange(len(envs)))
 
     def found(
         self, which: Which, chosen: NDArray[np.int64]
@@ -187,7 +171,7 @@ class ManyGames:
 
     def prepare(self) -> None:
         """Compile now what `act` needs."""
-        self.act(self._states, *self._last, np.zeros(0, np.int64))
+        self.act(self._searched, np.zeros(0, np.int64))
 
     def statistics(self, number: int) -> Statistics:
         """Of the last search in one of the games."""
@@ -196,11 +180,10 @@ class ManyGames:
         return self.agent.statistics_of(trees, worker.line(), view, self._simulations, 0.0)
 
     def _view(self, number: int) -> View:
-        return View(self.game, self._searched[number], self._compiles, ())
+        return View(self.game, self._searched.states[number], self._compiles, ())
 
-    def _positions(self, roots: Any, lines: Lines, which: Which) -> Positions:
-        searched, last = self._searched, self._last
-        return Positions(roots, self._states, searched, lines, last, which, self._ready)
+    def _positions(self, table: GameTable, which: Which) -> Positions:
+        return Positions(table, self._searched, self._states, which, self._ready)
 
     def _use(self) -> TreeUse:
         places = np.empty(self._most_nodes, np.int32)  # of each thread
@@ -250,12 +233,10 @@ class ManySearches(ManyGames):
         return (tree, number_arrays(tree)), (worker.variant, self._simulation[number])
 
     @announced
-    def act(
-        self, roots: Any, actions: NDArray[np.int32], lengths: NDArray[np.int32], which: Which
-    ) -> NDArray[np.int64]:
+    def act(self, table: GameTable, which: Which) -> NDArray[np.int64]:
         self._ready[:] = False  # as an error may have left it otherwise
-        lines, chosen = Lines(actions, lengths), np.empty(len(which), np.int64)
-        self._search(roots, lines, which, chosen)
+        chosen = np.empty(len(which), np.int64)
+        self._search(table, which, chosen)
         waiting = np.flatnonzero(chosen == NOT_READY)
         if len(waiting):
             for number in which[waiting].tolist():
@@ -263,35 +244,31 @@ class ManySearches(ManyGames):
                 self._trees[number], self._searches[number] = self._row(number)
                 self._ready[number] = True
             rest = np.empty(len(waiting), np.int64)
-            self._search(roots, lines, which[waiting], rest)
+            self._search(table, which[waiting], rest)
             chosen[waiting] = rest
         if (chosen < 0).any():
             raise ValueError("expected positions in play, got one without a legal action")
         return chosen
 
-    def _search(self, roots: Any, lines: Lines, which: Which, chosen: NDArray[np.int64]) -> None:
+    def _search(self, table: GameTable, which: Which, chosen: NDArray[np.int64]) -> None:
         """Search some positions, in threads if that is worth it."""
         useful = int(len(which) * self._seconds_each / THREAD_SECONDS)
         parts = max(1, min(self.threads if self._compiles else 1, len(which), useful))
         is_new = not self._code  # then it is compiled first
         started = time.perf_counter()
         if parts == 1:
-            self._search_part(roots, lines, which, chosen)
+            self._search_part(table, which, chosen)
         else:
             shares = zip(np.array_split(which, parts), np.array_split(chosen, parts), strict=True)
-            jobs = [
-                self._threads.submit(self._search_part, roots, lines, *share) for share in shares
-            ]
+            jobs = [self._threads.submit(self._search_part, table, *share) for share in shares]
             wait(jobs)  # after an error, too, no thread may write once this returns
             for job in jobs:
                 job.result()
         if len(which) > 0 and not is_new:
             self._seconds_each = (time.perf_counter() - started) * parts / len(which)
 
-    def _search_part(
-        self, roots: Any, lines: Lines, which: Which, chosen: NDArray[np.int64]
-    ) -> None:
-        positions, final_move = self._positions(roots, lines, which), self.agent.settings.final_move
+    def _search_part(self, table: GameTable, which: Which, chosen: NDArray[np.int64]) -> None:
+        positions, final_move = self._positions(table, which), self.agent.settings.final_move
         self._run(
             compiled_act_in_many, self.game, positions, self._trees, self._searches, self._streams,
             self._use(), self._simulations, FINAL_MOVES.index(final_move), chosen,

@@ -15,6 +15,7 @@ from agents.search.tree import MORE_TO_COME, ROOT, UNPROVEN, Tree, copy_node
 from hexenv.compiled import CompiledFunction, kernel
 from hexenv.compiled.packing import unpacked
 from hexenv.games.base import NO_ACTION, Game
+from hexenv.games.table import GameTable, Which, copy_game
 
 BY_VISITS, BY_VALUE, BY_LCB = range(3)
 """How the best action is found: an index of `agents.mcts.settings.FINAL_MOVES`."""
@@ -107,41 +108,32 @@ def best_action(tree: Tree, final_move: int) -> int:
 # ---- many positions ------------------------------------------------------------------------------
 
 
-class Lines(NamedTuple):
-    """The actions that led to positions, from the start of each game."""
-
-    actions: NDArray[np.int32]  # (N, max_plies())
-    lengths: NDArray[np.int32]  # (N,); -1: unknown
-
-
-@kernel
-def is_continued(game: Game, number: int, lines: Lines, last: Lines, state: Any, root: Any) -> bool:
-    """Whether the position `root` comes after the one searched last, `state`, which is played on.
-
-    `lines` and `last` are the actions that led to the two.
-    """
-    start, stop = last.lengths[number], lines.lengths[number]
-    if start < 0 or stop < start:
-        return False
-    for i in range(start):
-        if lines.actions[number, i] != last.actions[number, i]:
-            return False
-    for i in range(start, stop):
-        game.step(state, int(lines.actions[number, i]))
-    same = game.position_hash(state) == game.position_hash(root)
-    return same and state.ply == root.ply
-
-
 class Positions(NamedTuple):
     """The positions to search, those searched last, and what was made of each."""
 
-    roots: Any  # (N,): those to search
+    table: GameTable  # of N games, with the positions to search
+    searched: GameTable  # the games as they were when last searched
     states: Any  # (N,): to work in
-    searched: Any  # (N,): those searched last
-    lines: Lines  # of `roots`
-    last: Lines  # of `searched`
-    which: NDArray[np.int64]  # (n,): the numbers of the positions to search
-    ready: NDArray[np.bool_]  # (N,): whether tree and memory are ready to search `roots`
+    which: Which  # (n,): the numbers of the games to search
+    ready: NDArray[np.bool_]  # (N,): whether tree and memory are ready to search the position
+
+
+@kernel
+def is_continued(game: Game, positions: Positions, number: int) -> bool:
+    """Whether a position comes after the one searched last; that one is played on in `states`."""
+    table, last, state = positions.table, positions.searched, positions.states[number]
+    start, stop = last.lengths[number], table.lengths[number]
+    if start < 0 or stop < start:
+        return False
+    for i in range(start):
+        if table.actions[number, i] != last.actions[number, i]:
+            return False
+    game.copy(last.states[number], state)
+    for i in range(start, stop):
+        game.step(state, int(table.actions[number, i]))
+    root = table.states[number]
+    same = game.position_hash(state) == game.position_hash(root)
+    return same and state.ply == root.ply
 
 
 class TreeUse(NamedTuple):
@@ -165,22 +157,15 @@ def make_ready(
     """Go on with a tree if it knows its new position, and note that; whether it can be searched."""
     if positions.ready[number]:
         return True
-    root, state = positions.roots[number], positions.states[number]
-    lines, last = positions.lines, positions.last
-    node = -1
-    if use.reuse and tree.node_count[0] > 0:
-        game.copy(positions.searched[number], state)
-        start = last.lengths[number]
-        if is_continued(game, number, lines, last, state, root):
-            node = visited_node(tree, lines.actions[number], start, lines.lengths[number])
+    table, node = positions.table, -1
+    if use.reuse and tree.node_count[0] > 0 and is_continued(game, positions, number):
+        start = positions.searched.lengths[number]
+        node = visited_node(tree, table.actions[number], start, table.lengths[number])
     if node > ROOT:
         keep_nodes_below(tree, numbers, node, use.places)
     elif node < ROOT:
         tree.node_count[0] = 0
-    game.copy(root, positions.searched[number])
-    for ply in range(lines.lengths[number]):
-        last.actions[number, ply] = lines.actions[number, ply]
-    last.lengths[number] = lines.lengths[number]
+    copy_game(game, table, number, positions.searched)
     is_fresh = node < ROOT and use.needs_memory
     return not is_fresh and tree.node_count[0] + use.room <= tree.action.size
 
@@ -227,7 +212,7 @@ def act_in_many(
             continue
         positions.ready[number] = False
         variant, simulation = unpacked(searches, number)
-        root, state = positions.roots[number], positions.states[number]
+        root, state = positions.table.states[number], positions.states[number]
         stream = unpacked(streams, number)[0]
         search(game, root, state, tree, variant, simulation, simulations, stream)
         chosen[i] = best_action(tree, final_move)

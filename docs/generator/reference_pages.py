@@ -17,7 +17,7 @@ SETUP = """\
 BEFORE = f"Each example begins with:\n\n```pycon\n{SETUP}```"
 MODULES = {
     "Environments": ["hexenv.envs.aec", "hexenv.envs.standard_wrapper"],
-    "Learners": ["hexenv.learners.single", "hexenv.wrappers", "hexenv.learners.boards"],
+    "Learners": ["hexenv.learners.single", "hexenv.wrappers", "hexenv.learners.options"],
     "Many games at once": ["hexenv.learners.vector", "hexenv.learners.pool"],
     "Libraries for learning": [
         "hexenv.adapters.sb3", "hexenv.adapters.rllib", "hexenv.adapters.torchrl",

@@ -3,15 +3,19 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hexenv.envs.aec import BoardEnv
 from hexenv.envs.observation import observation_of
-from hexenv.learners.boards import Boards, Masks, Opponent, Which, answers_of, expect_actions
+from hexenv.games.table import Which
+from hexenv.learners.lineup import Masks, Opponent, answers_of, expect_actions
 from hexenv.learners.policies import POLICIES, new_policy
+
+if TYPE_CHECKING:
+    from hexenv.learners.boards import Boards
 
 
 def resolve_opponent(
@@ -108,15 +112,15 @@ class PolicyOpponent:
         self._policy = policy
         self._policies: dict[Boards, Any] = {}
 
-    def begin(self, boards: Boards, which: Which) -> None:
+    def begin(self, boards: "Boards", which: Which) -> None:
         """Do nothing."""
 
-    def answer(self, boards: Boards, which: Which) -> None:
+    def answer(self, boards: "Boards", which: Which) -> None:
         if boards not in self._policies:  # threads must not share scratch space
             self._policies[boards] = new_policy(self._policy, boards.game)
         boards.answer_by(self._policies[boards], which)
 
-    def as_seeing(self, boards: Boards) -> None:
+    def as_seeing(self, boards: "Boards") -> None:
         """None: it reads positions."""
 
 
@@ -139,19 +143,19 @@ class FunctionOpponent:
         self._see_as = getattr(function, "see_as", None)
         self._reset = getattr(function, "reset", None)
 
-    def begin(self, boards: Boards, which: Which) -> None:
+    def begin(self, boards: "Boards", which: Which) -> None:
         """Give the function a seed; all boards draw one, so that their streams stay independent."""
         if self._reset is not None and which.size:
             seeds = [boards.draw(board) for board in which.tolist()]
             self._reset(seeds[0])
 
-    def answer(self, boards: Boards, which: Which) -> None:
+    def answer(self, boards: "Boards", which: Which) -> None:
         boards.answer_seeing([(self, which)])
 
-    def as_seeing(self, boards: Boards) -> "FunctionOpponent":
+    def as_seeing(self, boards: "Boards") -> "FunctionOpponent":
         return self
 
-    def choose(self, boards: Boards, observations: Any, masks: Masks) -> NDArray[Any]:
+    def choose(self, boards: "Boards", observations: Any, masks: Masks) -> NDArray[Any]:
         if self._see_as is not None:  # each time: it may play in several environments
             self._see_as(boards.env)
         if self._batched:
@@ -178,7 +182,7 @@ class AgentOpponent:
         self._env: BoardEnv | None = None
         self._games: dict[Boards, Any] = {}
 
-    def _games_on(self, boards: Boards) -> Any:
+    def _games_on(self, boards: "Boards") -> Any:
         """The agent on all boards at once; None if it plays on one after the other."""
         if boards not in self._games:
             play_many = getattr(self._agent, "play_many", None)
@@ -189,7 +193,7 @@ class AgentOpponent:
             self._games[boards] = many
         return self._games[boards]
 
-    def begin(self, boards: Boards, which: Which) -> None:
+    def begin(self, boards: "Boards", which: Which) -> None:
         games = self._games_on(boards)
         for board in which.tolist():
             if games is not None:
@@ -199,31 +203,29 @@ class AgentOpponent:
             if hasattr(agent, "reset"):
                 agent.reset(boards.draw(board))
 
-    def agent_of(self, boards: Boards, board: int) -> Any:
+    def agent_of(self, boards: "Boards", board: int) -> Any:
         return self._agent
 
-    def answer(self, boards: Boards, which: Which) -> None:
-        assert boards.moves is not None
+    def answer(self, boards: "Boards", which: Which) -> None:
         games = self._games_on(boards)
         while (which := boards.waiting(which)).size:
             if games is not None:
-                actions = games.act(boards.states, boards.moves, boards.lengths, which)
+                actions = games.act(boards.table, which)
                 boards.answer_with(which, actions)
             else:
                 self._answer_one_by_one(boards, which)
 
-    def as_seeing(self, boards: Boards) -> "FunctionOpponent | None":
+    def as_seeing(self, boards: "Boards") -> "FunctionOpponent | None":
         return None
 
-    def _answer_one_by_one(self, boards: Boards, which: Which) -> None:
-        assert boards.moves is not None
+    def _answer_one_by_one(self, boards: "Boards", which: Which) -> None:
         if self._env is None or self._env.game is not boards.game:
             self._env = boards.env.clone()
             self._env.render_mode = None  # only the learner's environment is shown
         found: list[int] = []  # some may be beyond what an array holds
         for board in which.tolist():
-            moves = boards.moves[board, : boards.lengths[board]].tolist()
-            self._env.begin_at(boards.states[board], moves)
+            moves = boards.table.actions[board, : boards.table.lengths[board]].tolist()
+            self._env.begin_at(boards.table.states[board], moves)
             action = answers_of(self.name, [self.agent_of(boards, board).act(self._env)])
             expect_actions(self.name, action, (1,))
             found.append(int(action[0]))
@@ -250,19 +252,19 @@ class NamedOpponent(AgentOpponent):
         of_many = batched and callable(self._agent)
         self._together = FunctionOpponent(first, batched, self.name) if of_many else None
 
-    def as_seeing(self, boards: Boards) -> "FunctionOpponent | None":
+    def as_seeing(self, boards: "Boards") -> "FunctionOpponent | None":
         fits = getattr(self._agent, "sees_as_shown", None)
         return self._together if fits is None or fits(boards.env) else None
 
-    def begin(self, boards: Boards, which: Which) -> None:
+    def begin(self, boards: "Boards", which: Which) -> None:
         together = self.as_seeing(boards)
         (super() if together is None else together).begin(boards, which)
 
-    def answer(self, boards: Boards, which: Which) -> None:
+    def answer(self, boards: "Boards", which: Which) -> None:
         together = self.as_seeing(boards)
         (super() if together is None else together).answer(boards, which)
 
-    def agent_of(self, boards: Boards, board: int) -> Any:
+    def agent_of(self, boards: "Boards", board: int) -> Any:
         if (boards, board) not in self._agents:
             is_first = not self._agents
             self._agents[boards, board] = self._agent if is_first else make_agent(self._named)

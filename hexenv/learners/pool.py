@@ -22,7 +22,7 @@ import numpy as np
 
 from hexenv.common.messages import not_one_of
 from hexenv.games.base import whole_number
-from hexenv.learners.boards import ALL_ALIKE, Opponent, Shares
+from hexenv.learners.lineup import ALL_ALIKE, Opponent, Shares
 from hexenv.learners.members import Drop, Member, Sampling, Tally
 from hexenv.learners.opponents import (
     POLICIES,
@@ -381,7 +381,7 @@ def probabilities_of(pool: OpponentPool, members: Sequence[Member]) -> list[floa
 
 
 class PoolRoster:
-    """The opponents of a pool as one environment meets them: a `hexenv.learners.boards.Roster`.
+    """The opponents of a pool as one environment meets them: a `hexenv.learners.lineup.Roster`.
 
     Its owner calls `refresh` between steps; nothing changes while boards play.
 

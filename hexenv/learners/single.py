@@ -20,8 +20,9 @@ from hexenv.envs.aec import AGENTS, BoardEnv
 from hexenv.envs.observation import Observation, observation_of
 from hexenv.envs.position import describe, state_dtype_of, state_in
 from hexenv.games.base import State
-from hexenv.learners.boards import Boards, action_array, make_raw_env, split_options
+from hexenv.learners.boards import Boards
 from hexenv.learners.members import Tally
+from hexenv.learners.options import action_array, take_options
 from hexenv.learners.pool import OpponentPool, PoolRoster
 from hexenv.render.display import PICTURE_MODES, RenderModes, check_render_mode
 
@@ -51,7 +52,7 @@ class SingleEnv(gymnasium.Env[Observation, Any]):
             which one is drawn for every episode, with pairs of one and its weight,
             ``("greedy", 0.5)``. A function gets what the opponent sees. A
             `hexenv.learners.pool.OpponentPool` may change while it plays.
-        **options: Those of `hexenv.learners.boards.LearnerOptions` (`side`, `illegal`, `penalty`,
+        **options: Those of `hexenv.learners.options.LearnerOptions` (`side`, `illegal`, `penalty`,
             `max_illegal`), of `hexenv.envs.aec.ViewOptions`, and of the game.
 
     Attributes:
@@ -70,9 +71,8 @@ class SingleEnv(gymnasium.Env[Observation, Any]):
     def __init__(
         self, game: str | Callable[..., BoardEnv], opponent: Any = "random", **options: Any
     ) -> None:
-        of_learner, of_game = split_options(options)
-        self.raw_env = make_raw_env(game, of_game)
-        self._boards = Boards(self.raw_env, 1, **of_learner)
+        self.raw_env, of_learner = take_options(game, options)
+        self._boards = Boards(self.raw_env, 1, of_learner)
         self.render_mode = self.raw_env.render_mode
         check_render_mode(self.render_mode, self.metadata["render_modes"])
         self.observation_space = self.raw_env.observation_space(AGENTS[0])
@@ -162,7 +162,7 @@ class SingleEnv(gymnasium.Env[Observation, Any]):
     @property
     def state(self) -> State:
         game = self.raw_env.game
-        return state_in(game, self._boards.states[:1].view(state_dtype_of(game)))
+        return state_in(game, self._boards.table.states[:1].view(state_dtype_of(game)))
 
     @property
     def side(self) -> int:

@@ -25,19 +25,12 @@ from hexenv.compiled.cpus import Threads, usable_cpus
 from hexenv.envs.aec import AGENTS, BoardEnv
 from hexenv.envs.observation import Observation
 from hexenv.games.base import whole_number
-from hexenv.learners.boards import (
-    Actions,
-    Boards,
-    Flags,
-    LearnerOptions,
-    Masks,
-    StepResult,
-    Which,
-    action_array,
-    make_raw_env,
-    split_options,
-)
+from hexenv.games.table import Which
+from hexenv.learners.boards import Boards, StepResult
+from hexenv.learners.kernels import Actions, Flags
+from hexenv.learners.lineup import Masks
 from hexenv.learners.members import Tally
+from hexenv.learners.options import LearnerOptions, action_array, take_options
 from hexenv.learners.pool import OpponentPool, PoolRoster
 from hexenv.render.display import PICTURE_MODES, board_image, check_render_mode, render_picture
 
@@ -104,7 +97,7 @@ class ThreadedBoards:
         borders = np.linspace(0, count, min(threads, count) + 1).astype(int)
         self._parts: list[Part] = []
         for start, stop in zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True):
-            boards = Boards(env, stop - start, start if count > 1 else None, **options)
+            boards = Boards(env, stop - start, options, start if count > 1 else None)
             boards.threads = of_opponents
             if roster is not None:
                 boards.set_opponents(roster)
@@ -144,9 +137,9 @@ class ThreadedBoards:
 
     @property
     def states(self) -> NDArray[Any]:
-        states = np.zeros(len(self.masks), self._parts[0].boards.states.dtype)
+        states = np.zeros(len(self.masks), self._parts[0].boards.table.states.dtype)
         for part in self._parts:  # concatenate would make plain void of records
-            states[part.place] = part.boards.states
+            states[part.place] = part.boards.table.states
         return states
 
     def new_planes(self) -> NDArray[Any]:
@@ -243,10 +236,10 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         except ValueError:
             known = [mode.value for mode in AutoresetMode]
             raise ValueError(not_one_of("an autoreset_mode", known, autoreset_mode)) from None
-        of_learner, of_game = split_options(options)
-        self.raw_env = make_raw_env(game, of_game, ("num_envs", "autoreset_mode", "threads"))
+        also = "num_envs", "autoreset_mode", "threads"
+        self.raw_env, of_learner = take_options(game, options, also)
         self._plays_both = opponent is None
-        if self._plays_both and "side" in of_learner:
+        if self._plays_both and "side" in options:
             raise ValueError("expected no side without an opponent: the learner plays both")
         self.render_mode = self.raw_env.render_mode
         check_render_mode(self.render_mode, PICTURE_MODES)

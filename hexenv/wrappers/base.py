@@ -19,7 +19,8 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from hexenv.envs.observation import Observation, observation_of, planes_of
-from hexenv.learners.boards import Which, action_array
+from hexenv.games.table import Which
+from hexenv.learners.options import action_array
 from hexenv.learners.single import SingleEnv
 from hexenv.learners.vector import BoardVectorEnv, Infos, seeds_of_boards
 

@@ -7,7 +7,7 @@ from gymnasium import spaces
 from numpy.typing import DTypeLike, NDArray
 
 from hexenv.games.base import whole_number
-from hexenv.learners.boards import Which
+from hexenv.games.table import Which
 from hexenv.wrappers.base import BoardView, BoardWrapper, Env, Envs, VectorBoardWrapper
 
 

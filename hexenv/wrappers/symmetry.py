@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexenv.envs.observation import cell_symmetries
-from hexenv.learners.boards import Which
+from hexenv.games.table import Which
 from hexenv.learners.single import SingleEnv
 from hexenv.wrappers.base import BoardView, BoardWrapper, Env, Envs, VectorBoardWrapper
 

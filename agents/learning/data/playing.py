@@ -6,7 +6,7 @@ order, process or company it is played, and data that was interrupted goes on as
 
 import itertools
 from collections.abc import Sequence
-from typing import Annotated, Any, Final, NamedTuple, Protocol
+from typing import Annotated, Any, Final, NamedTuple
 
 import numpy as np
 from msgspec import Meta, Struct
@@ -14,23 +14,16 @@ from numpy.typing import NDArray
 
 from agents.core.structured import Count, Text
 from agents.core.temperature import draw_actions
-from agents.learning.data.lockstep import (
-    GOES_ON,
-    compiled_begin_game,
-    compiled_play_actions,
-    compiled_write_movers,
-)
+from agents.learning.data.lockstep import Lockstep, ManyPlayer, Moves, Player
 from agents.learning.data.positions import RANDOM, Positions, shown_of
 from agents.planning.environment import legal_actions
 from agents.registry import make_agent, make_environment
-from hexenv.compiled import CompiledFunction
 from hexenv.envs.aec import BoardEnv
-from hexenv.games.base import new_states
+from hexenv.games.table import GameTable, Which, compiled_begin_game, new_table
 
 BOARDS: Final = 256
 """Games that are played at the same time in a process."""
 MOST_SEED: Final = 2**31
-Which = NDArray[np.int64]
 
 
 class Recipe(Struct, frozen=True, forbid_unknown_fields=True):
@@ -80,44 +73,6 @@ def make_agents(recipe: Recipe) -> list[Any]:
 # ---- players -------------------------------------------------------------------------------------
 
 
-class Moves(NamedTuple):
-    """What an agent did in n positions."""
-
-    actions: NDArray[np.int64]  # (n,): those that it found best
-    visits: NDArray[np.int32]  # (n, num_actions())
-    values: NDArray[np.float32]  # (n,): see `Positions`
-
-
-class Player(Protocol):
-    """An agent in all games that are played at the same time."""
-
-    def begin(self, number: int, seed: int) -> None:
-        """Begin a game."""
-        ...
-
-    def act(
-        self, states: Any, actions: NDArray[np.int32], lengths: NDArray[np.int32], which: Which
-    ) -> Moves:
-        """Choose moves; the arguments are those of `agents.mcts.many_games.ManyGames.act`."""
-        ...
-
-
-class ManyPlayer:
-    """An agent that plays many games at once."""
-
-    def __init__(self, many: Any) -> None:
-        self._many = many
-
-    def begin(self, number: int, seed: int) -> None:
-        self._many.reset(number, seed)
-
-    def act(
-        self, states: Any, actions: NDArray[np.int32], lengths: NDArray[np.int32], which: Which
-    ) -> Moves:
-        chosen = self._many.act(states, actions, lengths, which)
-        return Moves(chosen, *self._many.found(which, chosen))
-
-
 class SinglePlayer:
     """An agent that plays one game after the other, each in an environment."""
 
@@ -127,9 +82,8 @@ class SinglePlayer:
     def begin(self, number: int, seed: int) -> None:
         self._agent.reset(seed)
 
-    def act(
-        self, states: Any, actions: NDArray[np.int32], lengths: NDArray[np.int32], which: Which
-    ) -> Moves:
+    def act(self, table: GameTable, which: Which) -> Moves:
+        states, actions, lengths = table
         found = [
             self._act_in(states[number], actions[number, : lengths[number]].tolist())
             for number in which.tolist()
@@ -183,12 +137,12 @@ class Games:
         self.boards = boards if all(player is not None for player in many) else 1
         if self.boards != boards:
             many = [self._together(agent, env, self.boards, threads) for agent in given]
-        self._players: list[Player] = [
+        self.players: list[Player] = [
             SinglePlayer(agent, env, name) if player is None else ManyPlayer(player)
             for agent, player, name in zip(given, many, recipe.agents, strict=True)
         ]
         numbers = range(len(given))
-        self._pairs = [*itertools.permutations(numbers, 2)] or [(0, 0)]
+        self.pairs = [*itertools.permutations(numbers, 2)] or [(0, 0)]
         """The agents of player 0 and 1, game by game."""
 
     @staticmethod
@@ -198,7 +152,9 @@ class Games:
 
     def play(self, first: int, count: int) -> Positions:
         """The positions of games by their numbers, from the first on."""
-        found = Played(self, first, count).to_end()
+        played = Played(self, first, count)
+        played.to_end()
+        found = [game for game in played.finished if game is not None]
         lengths = np.array([len(game.actions) for game in found])
         actions = np.concatenate([game.actions for game in found]).astype(np.int16)
         shown = shown_of(self.game, lengths, actions)
@@ -224,97 +180,71 @@ class OneGame(NamedTuple):
     agents: NDArray[np.int16]  # (L,)
 
 
-class Played:
-    """Some games in play, at most `boards` at the same time."""
+class Played(Lockstep):
+    """Some games in play, at most `boards` at the same time.
+
+    Attributes:
+        finished: The games that were played, by their order; None where one is not over.
+    """
 
     def __init__(self, games: Games, first: int, count: int) -> None:
-        self._recipe, self._game = games.recipe, games.game
-        self._players, self._pairs = games._players, games._pairs  # pyright: ignore[reportPrivateUsage]
+        super().__init__(games.game, new_table(games.game, games.boards), games.players)
+        self._recipe, self._pairs = games.recipe, games.pairs
         self._waiting = iter(range(first, first + count))
         self._first = first
-        self._finished: list[OneGame | None] = [None] * count
+        self.finished: list[OneGame | None] = [None] * count
         boards = min(games.boards, count)
-        plies, num_actions = self._game.max_plies(), self._game.num_actions()
-        self._numbers = np.full(boards, -1, np.int64)
-        """Of the games on the boards; -1: none is left."""
-        self._states = new_states(self._game, games.boards)
-        self._actions = np.zeros((games.boards, plies), np.int32)
-        self._lengths = np.zeros(games.boards, np.int32)
-        self._movers = np.zeros(games.boards, np.int8)
+        self.playing[boards:] = False
+        plies, num_actions = self.game.max_plies(), self.game.num_actions()
+        self._numbers = np.zeros(boards, np.int64)  # of the games on the boards
         self._draws = np.ones((boards, min(plies, self._recipe.temperature_plies)))
         self._visits = np.zeros((boards, plies, num_actions), np.int32)
         self._values = np.zeros((boards, plies), np.float32)
         self._agents = np.zeros((boards, plies), np.int16)
-        self._pair_of = np.zeros((boards, 2), np.int16)
         for board in range(boards):
             self._begin(board)
-
-    def to_end(self) -> list[OneGame]:
-        """Play all games."""
-        while (playing := np.flatnonzero(self._numbers >= 0)).size:
-            self._call(compiled_write_movers, self._game, self._states, self._movers)
-            agents = self._pair_of[playing, self._movers[playing]]
-            for number, player in enumerate(self._players):
-                which = playing[agents == number]
-                if which.size:
-                    self._move(which, number, player)
-        return [game for game in self._finished if game is not None]
-
-    def _call(self, function: CompiledFunction, *arguments: Any) -> Any:
-        return function.fitting(self._game)(*arguments)
 
     def _begin(self, board: int) -> None:
         """Begin the next game on a board, if one is left."""
         number = next(self._waiting, None)
         if number is None:
-            self._numbers[board] = -1
+            self.playing[board] = False
             return
         self._numbers[board] = number
-        recipe, game = self._recipe, self._game
+        recipe = self._recipe
         rng = np.random.default_rng([recipe.seed, number])
-        plies = min(int(rng.random() * (recipe.opening_plies + 1)), game.max_plies())
-        length = self._lengths[board] = self._call(
-            compiled_begin_game, game, self._states, board, plies, rng, self._actions[board]
-        )
-        self._visits[board, :length] = 0
-        self._values[board, :length] = np.nan
-        self._agents[board, :length] = RANDOM
+        plies = min(int(rng.random() * (recipe.opening_plies + 1)), self.game.max_plies())
+        self.call(compiled_begin_game, self.table, board, plies, rng)
+        opening = slice(self.table.lengths[board])
+        self._visits[board, opening] = 0
+        self._values[board, opening] = np.nan
+        self._agents[board, opening] = RANDOM
         self._draws[board] = rng.random(self._draws.shape[1])
-        self._pair_of[board] = self._pairs[number % len(self._pairs)]
-        for player in self._players:
+        self.sides[board] = self._pairs[number % len(self._pairs)]
+        for player in self.players:
             player.begin(board, int(rng.random() * MOST_SEED))
 
-    def _move(self, which: Which, number: int, player: Player) -> None:
-        """Let an agent move on some boards."""
-        lengths = self._lengths
-        found = player.act(self._states, self._actions, lengths, which)
-        plies = lengths[which]
-        self._visits[which, plies] = found.visits
+    def choose(self, player: int, which: Which) -> NDArray[np.int64]:
+        """An agent's moves: drawn by the temperature in the first plies."""
+        found = self.players[player].act(self.table, which)
+        plies = self.table.lengths[which]
+        self._visits[which, plies] = found.shares
         self._values[which, plies] = found.values
-        self._agents[which, plies] = number
-        actions = self._drawn(which, plies, found)
-        self._actions[which, plies] = actions
-        lengths[which] += 1
-        outcomes = np.zeros(len(which), np.int8)
-        self._call(compiled_play_actions, self._game, self._states, which, actions, outcomes)
-        for board in which[outcomes != GOES_ON].tolist():
-            self._finish(board)
-            self._begin(board)
-
-    def _drawn(self, which: Which, plies: NDArray[np.int32], found: Moves) -> NDArray[np.int64]:
-        """The moves to play: drawn by the temperature in the first plies."""
+        self._agents[which, plies] = player
         actions, temperature = found.actions.copy(), self._recipe.temperature
         early = np.flatnonzero(plies < self._draws.shape[1])
         if temperature > 0.0 and early.size:
             draws = self._draws[which[early], plies[early]]
-            actions[early] = draw_actions(found.visits[early], temperature, draws)
+            actions[early] = draw_actions(found.shares[early], temperature, draws)
         return actions
 
-    def _finish(self, board: int) -> None:
-        played = slice(self._lengths[board])
-        self._finished[self._numbers[board] - self._first] = OneGame(
-            self._actions[board, played].copy(),
-            self._visits[board, played].copy(),
-            self._values[board, played].copy(),
-            self._agents[board, played].copy(),
+    def end(self, number: int, outcome: int) -> None:
+        """Keep a game, and begin the next one in its place."""
+        played = slice(self.table.lengths[number])
+        self.finished[self._numbers[number] - self._first] = OneGame(
+            self.table.actions[number, played].copy(),
+            self._visits[number, played].copy(),
+            self._values[number, played].copy(),
+            self._agents[number, played].copy(),
         )
+        self._begin(number)

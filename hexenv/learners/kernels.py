@@ -1,0 +1,193 @@
+"""What compiled code does for learners: kernels over many boards."""
+
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexenv.compiled import CompiledFunction, kernel, scratch_array
+from hexenv.envs.observation import write_planes
+from hexenv.games.table import GameTable, Which, play_in_games, write_movers
+from hexenv.learners.lineup import Masks, Shares
+from hexenv.learners.policies import Stream
+
+Actions = NDArray[np.int64]
+Players = NDArray[np.int8]
+Seeds = NDArray[np.uint64]
+Flags = NDArray[np.bool_]
+
+FIRST, SECOND, RANDOM, BOTH = range(4)
+"""The learner's side: the index of a `Side`, or `BOTH` if it plays for both players."""
+
+
+@kernel
+def start_boards(
+    game: Any,
+    initial: Any,
+    states: Any,
+    begun: NDArray[np.int32],
+    players: Players,
+    seeds: Seeds,
+    which: Which,
+    side: int,
+) -> None:
+    """Draw a starting position and the learner's side of boards, and set them up."""
+    for i in range(which.size):
+        board = which[i]
+        begun[board] = 0
+        if initial.size > 1:
+            begun[board] = int(Stream(seeds, board).random() * initial.size)
+        game.copy(initial[begun[board]], states[board])
+        players[board] = game.to_play(states[board])
+        if side in (FIRST, SECOND):
+            players[board] = side
+        elif side == RANDOM:
+            players[board] = int(Stream(seeds, board).random() * 2.0)
+
+
+@kernel
+def choose_opponents(
+    game: Any,
+    chosen: NDArray[np.int32],
+    seeds: Seeds,
+    which: Which,
+    first: int,
+    count: int,
+    shares: Shares,
+) -> None:
+    """Draw the opponents of boards, of `count` numbers from `first` on."""
+    for i in range(which.size):
+        draw = Stream(seeds, which[i]).random()
+        number = int(draw * count)
+        if shares.size > 0:
+            number = 0
+            while draw >= shares[number]:  # the last is 1
+                number += 1
+        chosen[which[i]] = first + number
+
+
+@kernel
+def play_boards(
+    game: Any,
+    table: GameTable,
+    players: Players,
+    side: int,
+    actions: Actions,
+    masks: Masks,
+    idle: Flags,
+    illegal: Flags,
+) -> int:
+    """Play the learner's legal actions on boards that are not idle; how many were illegal."""
+    found = 0
+    states, keeps_actions = table.states, table.actions.shape[1] > 0
+    for board in range(states.size):
+        illegal[board] = False
+        if idle[board]:
+            continue
+        action = actions[board]
+        if action < 0 or action >= masks.shape[1] or masks[board, action] == 0:
+            illegal[board] = True
+            found += 1
+            continue
+        if side == BOTH:
+            players[board] = game.to_play(states[board])
+        game.step(states[board], int(action))
+        if keeps_actions:
+            table.actions[board, table.lengths[board]] = action
+            table.lengths[board] += 1
+    return found
+
+
+@kernel
+def answer_boards(
+    game: Any, states: Any, players: Players, seeds: Seeds, which: Which, policy: Any
+) -> None:
+    """Let a policy play on boards until it is the learner's turn or the game is over."""
+    for i in range(which.size):
+        board = which[i]
+        state = states[board]
+        while not game.is_terminal(state) and game.to_play(state) != players[board]:
+            action = policy.answer(game, state, Stream(seeds, board))
+            game.step(state, action)
+
+
+@kernel
+def find_waiting(game: Any, states: Any, players: Players, idle: Flags, waiting: Flags) -> None:
+    """Mark the boards, among those that are not idle, on which it is the opponent's turn."""
+    for board in range(states.size):
+        state = states[board]
+        turn = not game.is_terminal(state) and game.to_play(state) != players[board]
+        waiting[board] = turn and not idle[board]
+
+
+@kernel
+def score_boards(
+    game: Any, states: Any, players: Players, idle: Flags, rewards: NDArray[np.float64], over: Flags
+) -> None:
+    """Write the learner's rewards and which games are over; 0 and False for idle boards."""
+    for board in range(states.size):
+        rewards[board] = 0.0
+        over[board] = False
+        if not idle[board] and game.is_terminal(states[board]):
+            rewards[board] = game.outcome(states[board], players[board])
+            over[board] = True
+
+
+@kernel
+def count_results(
+    game: Any,
+    which: Which,
+    chosen: NDArray[np.int32],
+    rewards: NDArray[np.float64],
+    terminations: Flags,
+    counts: NDArray[np.int64],
+) -> None:
+    """Add the learner's wins, draws and losses against each opponent, for boards that are over."""
+    for i in range(which.size):
+        if terminations[which[i]]:
+            reward = rewards[which[i]]
+            place = 0
+            if reward <= 0.0:
+                place = 1 if reward == 0.0 else 2
+            counts[chosen[i], place] += 1
+
+
+@kernel
+def show_boards(
+    game: Any,
+    states: Any,
+    viewers: Players,
+    to_play: bool,
+    which: Which,
+    out: Any,
+    masks: Masks,
+    extra: NDArray[np.int8],
+) -> None:
+    """Write planes, ``(boards, cells, planes)``, and masks, all 1 where a game is over."""
+    owners = scratch_array(out.shape[1], np.int8)
+    for i in range(which.size):
+        state = states[which[i]]
+        viewer = game.to_play(state) if to_play else int(viewers[which[i]])
+        game.owners(state, owners)
+        write_planes(game, state, viewer, owners, extra, out[i])
+        if game.is_terminal(state):
+            masks[i, :] = 1
+        else:
+            game.legal_mask(state, owners, masks[i])
+
+
+COMPILED: Final = {
+    function: CompiledFunction(function, "the boards")
+    for function in (
+        start_boards,
+        choose_opponents,
+        play_boards,
+        play_in_games,
+        answer_boards,
+        find_waiting,
+        write_movers,
+        score_boards,
+        count_results,
+        show_boards,
+    )
+}
