@@ -536,7 +536,7 @@ def test_a_search_chooses_the_better_colour(moves, takes_black):
 
 
 def test_balanced_openings_are_three_stones_on_any_board():
-    for rows, columns in ((15, 15), (20, 20), (7, 9)):
+    for rows, columns in ((15, 15), (20, 20), (7, 9), (6, 6), (5, 9)):
         for cells in first_stones(rows, columns):
             assert len(set(cells)) == 3
             assert all(0 <= cell < rows * columns for cell in cells)

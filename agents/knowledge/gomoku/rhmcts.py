@@ -284,14 +284,14 @@ class RHMCTS(TreeSearchAgent):
         **options: Unpack[SearchOptions],
     ) -> None:
         bits = _heuristic_bits(heuristics)
-        options = {**self.other_defaults, **options}
+        threats = options.setdefault("threats", True)
         weight = number_within("defend", defend, 0.0, 1e3)
         candidates = Candidates(
             n=whole_number_within("n", n, 1, 400),
             reach=whole_number_within("neighbourhood", neighbourhood, 1, 19),
             heuristics=bits,
             defend=weight,
-            budget=LEAF_FOURS if options["threats"] else 0,
+            budget=LEAF_FOURS if threats else 0,
             forced=bool(forced),
         )
         selection = EvaluationPrior(
