@@ -1,9 +1,7 @@
 """NRPA: what an adaptation does to the weights, what the nest does, and how the agent plays."""
 
-import copy
 import json
 import math
-import pickle
 from pathlib import Path
 
 import numpy as np
@@ -22,12 +20,8 @@ needs_compiler = pytest.mark.compiled(only=True)
 
 FORMS = {
     "default": {},
-    "no tree": {"tree": False, "alpha": 0.3},
-    "additive": {"adapt": "additive", "level": 2, "tree": False},
-    "winner": {"mode": "adversarial", "level": 2, "iterations": 4, "alpha": 0.5},
-    "cooperative": {"mode": "cooperative", "level": 3, "alpha": 1.0, "final_move": "sequence"},
-    "faithful": {"faithful": True},
-    "faithful in part": {"faithful": True, "score": "root", "learn": "always", "level": 2},
+    "levels": {"level": 2, "iterations": 4, "alpha": 0.5},
+    "cooperative": {"mode": "cooperative", "level": 3, "alpha": 1.0},
 }
 over_forms = pytest.mark.parametrize("form", FORMS)
 FOUR_GAMES = ("hex-3-swap", "connect4-4x5", "tictactoe", "gomoku-4")
@@ -41,12 +35,20 @@ def found(agent, env):
 
 
 def bench_of(game):
-    return new_bench(game, *(base.new_state(game) for _ in range(3)))
+    return new_bench(game, *(base.new_state(game) for _ in range(2)))
 
 
-def learnt(agent, env):
-    agent.act(env)
-    return agent._nest.weights
+def nests_of(agent):
+    """The nests of the agent's searches, as they come."""
+    nests, make = [], agent._empty_memory
+
+    def noted(view):
+        nest, tree = make(view)
+        nests.append(nest)
+        return nest, tree
+
+    agent._empty_memory = noted
+    return nests
 
 
 # ---- one seed, one search ------------------------------------------------------------------------
@@ -63,12 +65,12 @@ def learnt(agent, env):
 )
 def test_compiled_and_interpreted_search_are_the_same(board, form):
     env = played(make(board), [0])
-    simulations = 20 if "faithful" in form else 60  # a position for every move takes its time
-    options = {"simulations": simulations, "seed": 4, **FORMS[form]}
+    options = {"simulations": 60, "seed": 4, **FORMS[form]}
     agents = [NRPA(route=route, **options) for route in ("compiled", "interpreted")]
+    nests = [nests_of(agent) for agent in agents]
 
     assert found(agents[0], env) == found(agents[1], env)
-    for one, other in zip(agents[0]._nest, agents[1]._nest, strict=True):
+    for one, other in zip(nests[0][-1], nests[1][-1], strict=True):
         if one.dtype != np.int32:  # lines end somewhere
             np.testing.assert_array_equal(one, other)
 
@@ -87,17 +89,16 @@ def test_the_search_through_an_environment_is_the_same(board):
 def adapted(actions, weights=0.0, **options):
     """The weights of a one-level nest over TicTacToe after adapting to one line."""
     game = tictactoe.new()
-    form = NRPA(100, **options).form
-    nest = new_nest(form, 9, 9)
+    nest = new_nest(1, 9, 9)
     nest.weights[:] += weights
-    nest.odds[:] = np.exp(nest.weights) if form.is_softmax else nest.weights
+    nest.odds[:] = np.exp(nest.weights)
     end = base.new_state(game)
     for action in actions:
         game.step(end, action)
     nest.lines[0, : len(actions)] = actions
     nest.lengths[0] = len(actions)
     nest.results[0] = game.outcome(end, 0)
-    nrpa.adapt(bench_of(game), nest, form, 0)
+    nrpa.adapt(bench_of(game), nest, NRPA(100, **options).form, 0)
     assert not nest.changes.any()
     return nest.weights[0], nest.odds[0]
 
@@ -107,10 +108,10 @@ O_WINS = [0, 3, 1, 4, 8, 5]
 DRAWN = [0, 4, 8, 1, 7, 6, 2, 5, 3]
 
 
-def test_softmax_adaptation_takes_the_probabilities_of_the_old_weights():
+def test_an_adaptation_takes_the_probabilities_of_the_old_weights():
     start = np.zeros(9)
     start[:2] = math.log(8), math.log(3)  # shares 8/18 of nine, then 3/9 of seven, then 1/5
-    weights, odds = adapted(X_WINS, weights=start, alpha=1.0, mode="adversarial")
+    weights, odds = adapted(X_WINS, weights=start, alpha=1.0)
     shares = np.exp(weights[0]) / np.exp(weights[0]).sum()
     np.testing.assert_allclose(odds[0] / odds[0].sum(), shares)
     change = weights[0] - start
@@ -120,33 +121,18 @@ def test_softmax_adaptation_takes_the_probabilities_of_the_old_weights():
     assert change[8] == pytest.approx(-1 / 18 - 1 / 9 - 1 / 5)
 
 
-def test_additive_adaptation_by_hand():
-    weights, odds = adapted(X_WINS, adapt="additive", alpha=2.0, mode="adversarial")
-    assert weights[0].tolist() == odds[0].tolist() == [3, 3, 3, 1, 1, 1, 1, 1, 1]
-    weights, _ = adapted(X_WINS, adapt="additive", alpha=1.0, mode="cooperative", decay=0.5)
-    assert weights[0].tolist() == [2, 1.25, 1.0625, 1, 1, 1, 1, 1, 1]
-    assert weights[1].tolist() == [1, 1, 1, 1.5, 1.125, 1, 1, 1, 1]
-    weights, _ = adapted(X_WINS, adapt="additive", alpha=2.0, mode="payoff")
-    assert 0 < weights[1, 3] < 1  # what has lost, but never below what can be drawn
-
-
 @pytest.mark.parametrize(("line", "winner"), [(X_WINS, 0), (O_WINS, 1), (DRAWN, None)])
-@pytest.mark.parametrize("form", nrpa.ADAPTS)
-def test_who_learns_from_a_line(line, winner, form):
-    untaught = 0.0 if form == "softmax" else 1.0
-    by_mode = {mode: adapted(line, adapt=form, mode=mode)[0] for mode in nrpa.MODES}
+def test_who_learns_from_a_line(line, winner):
+    by_mode = {mode: adapted(line, mode=mode)[0] for mode in nrpa.MODES}
     for player in (0, 1):
         first = line[player]
-        gains = {mode: weights[player, first] - untaught for mode, weights in by_mode.items()}
+        gains = {mode: weights[player, first] for mode, weights in by_mode.items()}
         assert gains["cooperative"] > 0
-        assert (gains["adversarial"] > 0) == (player == winner)
         assert np.sign(gains["payoff"]) == (0 if winner is None else 1 if player == winner else -1)
-        if player != winner:
-            assert (by_mode["adversarial"][player] == untaught).all()
 
 
 def test_weights_of_any_size_give_probabilities():
-    _, odds = adapted(X_WINS, alpha=1e6, mode="adversarial")
+    _, odds = adapted(X_WINS, alpha=1e6)
     assert np.isfinite(odds).all()
     assert (odds > 0).all()
     assert odds[0].max() == 1
@@ -165,10 +151,10 @@ def test_draws_follow_the_shares():
 def nest_after(*slices, **options):
     """What some slices of a search over Hex have left."""
     form = NRPA(1, **options).form
-    nest, tree, rng = new_nest(form, 9, 9), new_rows(100, 9), np.random.default_rng(0)
+    nest, tree, rng = new_nest(form.levels, 9, 9), new_rows(100, 9), np.random.default_rng(0)
     for simulations in slices:
         adapt_policies(bench_of(hex.new(3)), nest, tree, form, simulations, rng)
-    return nest, tree, form
+    return nest, tree
 
 
 def test_searching_in_slices_is_searching_at_once():
@@ -179,7 +165,7 @@ def test_searching_in_slices_is_searching_at_once():
 
 
 def test_levels_hand_up_their_lines():
-    options = {"level": 3, "iterations": 3, "tree": False}
+    options = {"level": 3, "iterations": 3}
     for done, rounds in ((2, [2, 0, 0]), (3, [0, 1, 0]), (26, [2, 2, 2]), (27, [0, 0, 3])):
         nest = nest_after(done, **options)[0]
         assert nest.rounds.tolist() == rounds
@@ -191,35 +177,17 @@ def test_levels_hand_up_their_lines():
 
 def test_a_nest_that_is_through_begins_anew():
     assert nest_after(10, iterations=4)[0].rounds.tolist() == [2]
-    assert nest_after(10, iterations=4, keep_policy=True)[0].rounds.tolist() == [10]
-    nest, _, form = nest_after(3, iterations=4)
+    nest = nest_after(3, iterations=4)[0]
     assert nest.weights.any()
-    nrpa.begin_anew(nest, form)
+    nrpa.begin_anew(nest)
     assert not nest.weights.any()
     assert (nest.odds == 1).all()
 
 
 def test_a_cooperative_level_keeps_its_best_line():
-    nest, _, _ = nest_after(60, mode="cooperative", tree=False, iterations=100)
+    nest, _ = nest_after(60, mode="cooperative", iterations=100)
     assert nest.line_scores.tolist() == [1.0]
     assert nest.results.tolist() == [1]  # player 0 is at the root
-
-
-def test_learning_by_improvement_happens_twice_at_most():
-    game = hex.new(3)
-    options = {"mode": "cooperative", "adapt": "additive", "alpha": 1.0, "iterations": 99}
-    always, seldom = (
-        nest_after(60, learn=learn, tree=False, **options) for learn in ("always", "improvement")
-    )
-    assert seldom[0].weights.sum() - 18 <= 2 * game.max_plies()
-    assert always[0].weights.sum() - 18 > 10 * game.max_plies()
-
-
-def test_the_text_scores_every_won_game_as_lost():
-    nest, _, _ = nest_after(60, faithful=True, code="cell")
-    assert set(nest.line_scores.tolist()) <= {-1.0, -math.inf}
-    nest, _, _ = nest_after(60, faithful=True, code="cell", score="root")
-    assert nest.line_scores.max() == 1.0
 
 
 def test_how_many_iterations_fit():
@@ -229,7 +197,7 @@ def test_how_many_iterations_fit():
 
 
 def test_the_tree_counts_what_went_through_it():
-    _, tree, _ = nest_after(80)
+    _, tree = nest_after(80)
     rows = int(tree.row_count[0])
     assert 1 < rows <= 100
     for row in range(rows):
@@ -238,7 +206,7 @@ def test_the_tree_counts_what_went_through_it():
             # The playout before the row was there has not been counted in it.
             assert tree.plays[below].sum() == tree.plays[row, action] - 2
             assert 0 <= tree.gains[row, action] <= tree.plays[row, action]
-    assert nest_after(80, tree=False)[1].row_count[0] > 1  # counted, though not used
+    assert nest_after(80, mode="cooperative")[1].row_count[0] > 1  # counted, though not used
 
 
 def test_the_tree_prefers_what_is_likely_then_what_has_won():
@@ -271,17 +239,15 @@ def test_statistics_are_those_of_the_budget(form):
         env.step(reply)
 
 
-@pytest.mark.parametrize("final_move", nrpa.FINAL_MOVES)
-def test_final_moves(final_move):
+def test_the_most_played_move_is_played_or_that_of_the_best_line():
     env = played(make("hex-5"))
-    agent = NRPA(200, seed=1, final_move=final_move, tree=False, alpha=0.3)
+    agent = NRPA(200, seed=1, alpha=0.3)
     action, of = agent.act(env), agent.statistics
-    if final_move == "visits":
-        assert of.visits[action] == of.visits.max()
-    elif final_move == "value":
-        assert of.values[action] == of.values[of.visits > 0].max()
-    else:
-        assert action == agent._nest.lines[0, 0]
+    assert of.visits[action] == of.visits.max()
+    assert of.values[action] == of.values[of.visits == of.visits.max()].max()
+    agent = NRPA(200, seed=1, mode="cooperative")
+    nests = nests_of(agent)
+    assert agent.act(env) == nests[0].lines[0, 0]
 
 
 @pytest.mark.parametrize("level", [1, 2])
@@ -295,31 +261,22 @@ def test_of_two_budgets_the_first_to_end_counts(level):
     assert both.statistics.simulations == 20
 
 
-def test_the_policy_is_kept_only_where_it_was_asked_for():
+def test_every_search_starts_with_new_weights():
     env = played(make("hex-3"))
-    fresh, keeping = NRPA(20, seed=0), NRPA(20, seed=0, keep_policy=True)
-    first = learnt(keeping, env).copy()
-    learnt(fresh, env)
-    fresh.reset(seed=0)
-    np.testing.assert_array_equal(learnt(fresh, env), first)
-    keeping.reset(seed=0)
-    np.testing.assert_array_equal(learnt(keeping, env), first)
-    second = learnt(keeping, env)
-    assert np.abs(second).sum() > np.abs(first).sum()
-    assert pickle.loads(pickle.dumps(keeping))._nest is not None
-    assert copy.copy(fresh)._nest is None
+    agent = NRPA(20, seed=0)
+    nests = nests_of(agent)
+    for _ in range(2):
+        agent.act(env)
+        agent.reset(seed=0)
+    np.testing.assert_array_equal(nests[0].weights, nests[1].weights)
 
 
 @pytest.mark.slow
 @pytest.mark.compiled(only=True)
-def test_the_default_beats_random_and_the_text_does_not():
-    def wins(games, **options):
-        agents = [NRPA(**options), RandomAgent()]
-        return summarise(list(play_match(hex_v0.env(board_size=4), agents, games, seed=1))).wins
-
-    assert wins(40, simulations=300) >= 38
-    # Of 100 even games, 35 to 65 are won in 998 of 1,000 cases.
-    assert 35 <= wins(100, simulations=200, faithful=True) <= 65
+def test_the_default_beats_random():
+    agents = [NRPA(300), RandomAgent()]
+    games = play_match(hex_v0.env(board_size=4), agents, 40, seed=1)
+    assert summarise(list(games)).wins >= 38
 
 
 POSITIONS = json.loads(
@@ -352,7 +309,7 @@ def test_perfect_tictactoe_is_drawn():
 # ---- any environment -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("form", ["default", "cooperative", "faithful"])
+@pytest.mark.parametrize("form", ["default", "cooperative"])
 @pytest.mark.parametrize("name", ["tictactoe", "connect_four"])
 def test_foreign_environments(name, form):
     env = played(theirs(name).env(), [1])
@@ -363,25 +320,23 @@ def test_foreign_environments(name, form):
     assert env.last()[0]["action_mask"][action]
     assert agent.statistics.simulations == 12
     env.step(action)
-    agent.act(env)  # with what was kept
+    agent.act(env)
 
 
 # ---- names and errors ----------------------------------------------------------------------------
 
 
 def test_the_name_on_the_command_line():
-    agent = make_agent("nrpa:simulations=50,level=2,mode=adversarial,tree=no,alpha=0.2")
+    agent = make_agent("nrpa:simulations=50,level=2,mode=cooperative,alpha=0.2")
     assert isinstance(agent, NRPA)
-    assert (agent.form.levels, agent.form.iterations, agent.form.has_tree) == (2, 8, False)
-    assert make_agent("nrpa:faithful=yes").form.by_position
+    assert agent.form == (2, 8, 0.2, True, 1.0)
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
     [
         ("simulations", 0), ("seconds", -1), ("level", 0), ("iterations", 0), ("alpha", -1.0),
-        ("alpha", math.nan), ("decay", 2.0), ("c", -1.0), ("adapt", "rosin"), ("mode", "ppa"),
-        ("final_move", "lcb"), ("code", "x"), ("score", "x"), ("learn", "x"), ("route", "x"),
+        ("alpha", math.nan), ("c", -1.0), ("mode", "ppa"), ("route", "x"),
     ],
 )  # fmt: skip
 def test_errors_name_the_option_and_the_value(name, value):

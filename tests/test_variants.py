@@ -11,7 +11,7 @@ from environments import make, played, random_action, shown, theirs
 from grown_trees import assert_same_nodes, below, nodes, positions_of, with_options
 
 from agents.knowledge.hex.bridges import BEFORE, FillSavingBridges, SaveBridge
-from agents.mcts.distance import DistanceScore, DistanceUCB
+from agents.mcts.distance import DistanceScore, DistanceUCB, LiteralUCB
 from agents.mcts.grave import Grave
 from agents.mcts.history import ProgressiveHistory
 from agents.mcts.lgr import LastGoodReply
@@ -19,7 +19,7 @@ from agents.mcts.mast import NST, Mast
 from agents.mcts.playouts import make_playout
 from agents.mcts.ppa import PolicyAdaptation
 from agents.mcts.quality import Discounted, RelativeBonus
-from agents.mcts.rave import HAND, MSE, TEXT, Rave
+from agents.mcts.rave import HAND, MSE, Rave
 from agents.mcts.ucb1_tuned import UCB1Tuned
 from agents.registry import agent_classes, make_agent
 from agents.search.mcts import search
@@ -44,11 +44,11 @@ over_boards = pytest.mark.parametrize("board", RECOUNTED)
 PARTS = (
     "uct", "uct:fpu=0.6", "ucb1-tuned", "history:playout=ppa",
     "rave:playout=decisive+lgrf2+mast", "rave:playout=decisive+lgrf2+mast,schedule=hand,c=0.3",
-    "rave:playout=decisive+lgrf2+mast,schedule=text", "grave:playout=nst,solver=off",
-    "grave:playout=nst,solver=off,ref=5", "mast:solver=hard", "mast:solver=hard,temperature=0.2",
+    "grave:playout=nst,solver=off", "grave:playout=nst,solver=off,ref=5", "mast:solver=hard",
+    "mast:solver=hard,temperature=0.2",
     "quality:playout=bridges", "quality:quality=discount,playout=bridges+lgr1",
     "quality:quality=discount,playout=bridges+lgr2", "distance",
-    "distance:faithful=on,solver=soft", "flat", "transposition",
+    "distance:literal=on", "flat", "transposition",
 )  # fmt: skip
 """Every part of a variant, in few compositions."""
 BRIEF = ("uct", "uct:fpu=0.6", "rave:playout=decisive+lgrf2+mast")
@@ -314,7 +314,7 @@ def mixed(tree, child, amaf, weight, exploration, parent_visits, fpu):
     return mean + exploration * math.sqrt(math.log(parent_visits) / visits)
 
 
-@pytest.mark.parametrize("schedule", [MSE, HAND, TEXT])
+@pytest.mark.parametrize("schedule", [MSE, HAND])
 @over_boards
 def test_rave_scores_mix_the_means(board, schedule):
     k, c = 40.0, 0.3
@@ -326,7 +326,7 @@ def test_rave_scores_mix_the_means(board, schedule):
         def weight(own, amaf, total=visits):
             if schedule == MSE:
                 return amaf / (own + amaf + own * amaf / k)
-            return math.sqrt(k / (3 * total + k)) if schedule == HAND else k / (own + amaf + k)
+            return math.sqrt(k / (3 * total + k))
 
         amaf = tree.extras.amaf[child]
         assert score == pytest.approx(mixed(tree, child, amaf, weight, c, visits, 0.7))
@@ -832,7 +832,7 @@ def test_the_bonus_is_relative_to_the_winners_games_so_far(board):
 
 @pytest.mark.parametrize("literal", [False, True])
 def test_the_formula_of_the_distance_with_and_without_its_slip(literal):
-    rule = DistanceUCB(1.3, literal, 1000.0)
+    rule = (LiteralUCB if literal else DistanceUCB)(1.3, 1000.0)
     found = searched("tictactoe", rule, reward=DistanceScore(), solver="off", simulations=200)
     tree = found.tree
     everything = math.log(tree.visits[ROOT])

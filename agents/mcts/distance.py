@@ -44,10 +44,7 @@ class DistanceScore(NamedTuple):
 
 @part
 class DistanceUCB(NamedTuple):
-    """mean score + c sqrt(ln N / n), or literally: mean score / n + c sqrt(ln N) / n.
-
-    The literal form is the tutorial's, for ``faithful=True``. It divides the mean by the visits a
-    second time, its bonus shrinks faster than the mean gets certain, and N are the root's visits.
+    """mean score + c sqrt(ln N / n).
 
     Examples:
         >>> variant = UCT().variant._replace(selection=DistanceUCB(), reward=DistanceScore())
@@ -56,17 +53,33 @@ class DistanceUCB(NamedTuple):
     """
 
     c: float = 1.4142135623730951
-    literal: bool = False
     decisive: float = 1000.0
 
     def prepare(self, tree: Tree, node: int, rng: np.random.Generator) -> float:
-        return self.c * sqrt_log(tree.visits[ROOT if self.literal else node])
+        return self.c * sqrt_log(tree.visits[node])
 
     def score(self, tree: Tree, child: int, prepared: float) -> float:
         mean = (2.0 * tree.value[child] - 1.0) * self.decisive
-        if self.literal:
-            return (mean + prepared) / tree.visits[child]
         return mean + prepared * tree.spread[child]
+
+
+@part
+class LiteralUCB(NamedTuple):
+    """mean score / n + c sqrt(ln N) / n, N the visits of the root: the tutorial's formula.
+
+    It divides the mean by the visits a second time, and its bonus shrinks faster than the mean gets
+    certain.
+    """
+
+    c: float = 1.4142135623730951
+    decisive: float = 1000.0
+
+    def prepare(self, tree: Tree, node: int, rng: np.random.Generator) -> float:
+        return self.c * sqrt_log(tree.visits[ROOT])
+
+    def score(self, tree: Tree, child: int, prepared: float) -> float:
+        mean = (2.0 * tree.value[child] - 1.0) * self.decisive
+        return (mean + prepared) / tree.visits[child]
 
 
 class DistanceMCTS(TreeSearchAgent):
@@ -85,8 +98,8 @@ class DistanceMCTS(TreeSearchAgent):
         power: A later win scores 1 / plies ** power.
         draw: Score of a draw, as a share of a win at the same distance: -1: as a loss, for both
             sides; 0: fair.
-        faithful: The tutorial's own form: its formula of selection literally, the action with the
-            best mean at the end, and no proofs.
+        literal: Whether the formula is the tutorial's to the letter,
+            `agents.mcts.distance.LiteralUCB`.
         playout: A policy of `agents.mcts.playouts`.
     """
 
@@ -100,14 +113,13 @@ class DistanceMCTS(TreeSearchAgent):
         decisive: float = 1000.0,
         power: float = 1.0,
         draw: float = -1.0,
-        faithful: bool = False,
+        literal: bool = False,
         playout: str = "fast",
         **options: Unpack[SearchOptions],
     ) -> None:
-        if faithful:
-            options = {"final_move": "value", "solver": "off", **options}
         decisive = number_within("decisive", decisive, 1)
-        selection = DistanceUCB(number_within("c", c), bool(faithful), decisive)
+        rule = LiteralUCB if literal else DistanceUCB
+        selection = rule(number_within("c", c), decisive)
         power, draw = number_within("power", power, 0, 100), number_within("draw", draw, -1, 1)
         variant = variant_of(selection, playout, DistanceScore(decisive, power, draw))
         super().__init__(variant, simulations, seconds, **options)

@@ -5,10 +5,10 @@ playouts that went well the weights change towards their moves. Nested levels do
 level 1 adapts its weights after each playout; a higher level runs the level below it several times,
 each time from a copy of its own weights, and adapts to the line that this level hands up.
 
-Rosin looks for the one best line of a puzzle; in a game that is a line in which the opponent helps.
-So by default each player's weights learn from that player's own results (Cazenave 2015), and the
-policy is the prior of a small tree over the first plies: weights by cell cannot tell a move that
-refutes from one that is often good.
+Rosin looks for the one best line of a puzzle; in a game that is a line in which the opponent helps
+(``mode="cooperative"``). So by default each player's weights learn from that player's own results
+(Sironi et al. 2021, after Cazenave 2015), and the policy is the prior of a small tree over the
+first plies: weights by cell cannot tell a move that refutes from one that is often good.
 
 Sources:
     Rosin, "Nested rollout policy adaptation for Monte Carlo tree search", IJCAI 2011.
@@ -28,7 +28,7 @@ import math
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Annotated, Any, Final, NamedTuple, TypeVar, cast
+from typing import Annotated, Any, Final, NamedTuple, cast
 
 import numpy as np
 from numpy.random import Generator
@@ -55,27 +55,16 @@ from hexenv.compiled import (
 )
 from hexenv.games.base import Actions, Game, State
 
-T = TypeVar("T")
-
-MODES: Final = ("payoff", "adversarial", "cooperative")
-"""Who learns from a line; the numbers of these modes in compiled code:"""
-PAYOFF, ADVERSARIAL, COOPERATIVE = range(3)
-ADAPTS: Final = ("softmax", "additive")
-FINAL_MOVES: Final = ("visits", "value", "sequence")
-CODES: Final = ("cell", "position")
-SCORES: Final = ("root", "last")
-LEARNS: Final = ("always", "improvement")
+MODES: Final = ("payoff", "cooperative")
+"""Who learns from a line."""
 
 ROOT: Final = 0
 NO_ROW: Final = 0
 """In `Rows.below`, where no row is below: none leads to the root."""
 NO_LINE: Final = -math.inf
 """The score of a level that has no line yet."""
-POSITION_CODES: Final = 1 << 14
-"""Weights of moves that are coded by the position they lead to; positions may share one."""
 LEAST_EXPONENT: Final = -300.0
-LEAST_WEIGHT: Final = 0.01
-"""No move becomes impossible."""
+"""Of the odds: no move becomes impossible."""
 EVEN_SHARE: Final = 0.5
 """Share of the prior that is the same for all legal moves of a node: a move that the policy avoids
 is still tried, as it may be a refutation."""
@@ -93,22 +82,15 @@ class Form(NamedTuple):
     levels: int
     iterations: int
     alpha: float
-    line_decay: float
-    is_softmax: bool
-    learning_mode: int
-    has_tree: bool
+    is_cooperative: bool
     exploration: float
-    by_position: bool
-    scores_for_root: bool
-    learns_always: bool
-    begins_anew: bool
 
 
 @compiled
 class Nest(NamedTuple):
-    """What the L levels have learnt, the lowest first, with weights for C codes of moves."""
+    """What the L levels have learnt, the lowest first, with weights for C cells."""
 
-    weights: NDArray[np.float64]  # (L, 2, C): by level, player and code of the move
+    weights: NDArray[np.float64]  # (L, 2, C): by level, player and cell
     odds: NDArray[np.float64]  # (L, 2, C): what its probability is proportional to
     changes: NDArray[np.float64]  # (2, C): what an adaptation will add; zero between adaptations
     lines: NDArray[np.int32]  # (L, max_plies()): each level's latest line; cooperative: its best
@@ -135,21 +117,19 @@ class Bench(NamedTuple):
     game: Game
     root: State  # never changed
     state: State
-    ahead: State  # one move ahead of `state`
     actions: Actions  # (num_actions(),): the legal actions of `state`
-    codes: NDArray[np.int64]  # (num_actions(),): the numbers under which they have their weights
+    cells: NDArray[np.int64]  # (num_actions(),): the cells that they fill
     shares: NDArray[np.float64]  # (num_actions(),): their probabilities
     line: Actions  # (max_plies(),): the actions of the playout
     players: NDArray[np.int8]  # (max_plies(),): who played each of them
 
 
-def new_nest(form: Form, codes: int, plies: int) -> Nest:
+def new_nest(levels: int, cells: int, plies: int) -> Nest:
     """A nest that has learnt nothing."""
-    levels = form.levels
     return Nest(
-        weights=np.full((levels, 2, codes), 0.0 if form.is_softmax else 1.0),
-        odds=np.ones((levels, 2, codes)),
-        changes=np.zeros((2, codes)),
+        weights=np.zeros((levels, 2, cells)),
+        odds=np.ones((levels, 2, cells)),
+        changes=np.zeros((2, cells)),
         lines=np.empty((levels, plies), np.int32),
         lengths=np.zeros(levels, np.int64),
         results=np.zeros(levels, np.int64),
@@ -168,39 +148,27 @@ def new_rows(rows: int, num_actions: int) -> Rows:
     )
 
 
-def new_bench(game: Game, root: State, state: State, ahead: State) -> Bench:
-    """Scratch space for a game; `state` and `ahead` are overwritten."""
+def new_bench(game: Game, root: State, state: State) -> Bench:
+    """Scratch space for a game; `state` is overwritten."""
     count, plies = game.num_actions(), game.max_plies()
     legal = np.empty(count, np.int32), np.empty(count, np.int64), np.empty(count)
-    return Bench(
-        game, root, state, ahead, *legal, np.empty(plies, np.int32), np.empty(plies, np.int8)
-    )
+    return Bench(game, root, state, *legal, np.empty(plies, np.int32), np.empty(plies, np.int8))
 
 
 # ---- the policy, and how it adapts ---------------------------------------------------------------
 
 
-@kernel
-def code_of(game: Game, state: State, ahead: State, action: int, by_position: bool) -> int:
-    """The number under which a move has its weights; `ahead` is overwritten."""
-    if not by_position:
-        return game.cell_of(state, action)
-    game.copy(state, ahead)
-    game.step(ahead, action)
-    return int(game.position_hash(ahead)) & (POSITION_CODES - 1)
-
-
 @inlined_kernel
-def weigh(bench: Bench, odds: NDArray[np.float64], by_position: bool) -> int:
-    """Write the legal actions of `bench.state`, with codes and probabilities; returns the count."""
-    game, state, ahead = bench.game, bench.state, bench.ahead
-    actions, codes, shares = bench.actions, bench.codes, bench.shares
+def weigh(bench: Bench, odds: NDArray[np.float64]) -> int:
+    """Write the legal actions of `bench.state`, with cells and probabilities; returns the count."""
+    game, state = bench.game, bench.state
+    actions, cells, shares = bench.actions, bench.cells, bench.shares
     count = game.legal_actions(state, actions)
     player = game.to_play(state)
     total = 0.0
     for i in range(count):
-        codes[i] = code_of(game, state, ahead, int(actions[i]), by_position)
-        shares[i] = odds[player, codes[i]]
+        cells[i] = game.cell_of(state, int(actions[i]))
+        shares[i] = odds[player, cells[i]]
         total += shares[i]
     for i in range(count):
         shares[i] /= total
@@ -218,99 +186,70 @@ def draw(shares: NDArray[np.float64], count: int, rng: Generator) -> int:
     return count - 1
 
 
-@kernel
-def rate_of(form: Form, result: int) -> float:
-    """How far the weights of a player with this result move towards the moves of a line."""
-    if form.learning_mode == PAYOFF:
-        return form.alpha * result
-    if form.learning_mode == ADVERSARIAL:
-        return form.alpha if result > 0 else 0.0
-    return form.alpha
-
-
 @inlined_kernel
 def adapt(bench: Bench, nest: Nest, form: Form, level: int) -> None:
     """Move the weights of a level towards its line, or away from moves that lost.
 
-    A move that was played gains the rate; in the softmax form every legal move loses the rate times
-    its probability: the gradient of the log-probability of the line. All probabilities are those of
+    A move that was played gains the rate, and every legal move loses the rate times its
+    probability: the gradient of the log-probability of the line. All probabilities are those of
     the old weights, so the changes are made at the end of the line.
     """
-    game, state, ahead = bench.game, bench.state, bench.ahead
-    codes, shares = bench.codes, bench.shares
+    game, state = bench.game, bench.state
+    cells, shares = bench.cells, bench.shares
     result = nest.results[level]
-    rates = (rate_of(form, result), rate_of(form, -result))
+    rates = (form.alpha * result, -form.alpha * result)
+    if form.is_cooperative:
+        rates = (form.alpha, form.alpha)
     game.copy(bench.root, state)
-    fade = 1.0
     for ply in range(nest.lengths[level]):
         action = int(nest.lines[level, ply])
         player: int = game.to_play(state)
-        rate = fade * rates[player]
+        rate = rates[player]
         changes = nest.changes[player]
         if rate != 0.0:
-            changes[code_of(game, state, ahead, action, form.by_position)] += rate
-        if rate != 0.0 and form.is_softmax:
-            count = weigh(bench, nest.odds[level], form.by_position)
+            changes[game.cell_of(state, action)] += rate
+            count = weigh(bench, nest.odds[level])
             for i in range(count):
-                changes[codes[i]] -= rate * shares[i]
-        fade *= form.line_decay
+                changes[cells[i]] -= rate * shares[i]
         game.step(state, action)
     for player in range(2):
         if rates[player] != 0.0:
-            make_changes(nest, form.is_softmax, level, player)
+            make_changes(nest, level, player)
 
 
 @kernel
-def make_changes(nest: Nest, is_softmax: bool, level: int, player: int) -> None:
+def make_changes(nest: Nest, level: int, player: int) -> None:
     """Add the changes to the weights of a player, and compute the odds anew.
 
-    The odds of a softmax are relative to the greatest weight, so that none overflows.
+    They are relative to the greatest weight, so that none overflows.
     """
     weights, odds = nest.weights[level, player], nest.odds[level, player]
     greatest = -np.inf
-    for code in range(weights.size):
-        weights[code] += nest.changes[player, code]
-        nest.changes[player, code] = 0.0
-        greatest = max(greatest, weights[code])
-    for code in range(weights.size):
-        if is_softmax:
-            odds[code] = math.exp(max(weights[code] - greatest, LEAST_EXPONENT))
-        else:
-            weights[code] = max(weights[code], LEAST_WEIGHT)
-            odds[code] = weights[code]
-
-
-@kernel
-def score_of(bench: Bench, form: Form, player: int) -> float:
-    """How good a playout is for the player at the root.
-
-    Only the cooperative mode looks for the best one. In the others no line is best for both
-    players, and all have one score: a level hands up its latest line.
-    """
-    if form.learning_mode != COOPERATIVE:
-        return 0.0
-    game, end = bench.game, bench.state
-    return float(game.outcome(end, player if form.scores_for_root else game.to_play(end)))
+    for cell in range(weights.size):
+        weights[cell] += nest.changes[player, cell]
+        nest.changes[player, cell] = 0.0
+        greatest = max(greatest, weights[cell])
+    for cell in range(weights.size):
+        odds[cell] = math.exp(max(weights[cell] - greatest, LEAST_EXPONENT))
 
 
 @inlined_kernel
 def hand_up(bench: Bench, nest: Nest, form: Form, length: int, result: int, score: float) -> None:
     """Give the playout to the lowest level, and the line of each finished level to the next.
 
-    The finished levels begin again, from the weights of the level above them.
+    A level keeps the latest of its best lines. The finished levels begin again, from the weights of
+    the level above them.
     """
     line = bench.line
     level = 0
     while True:
-        is_better = score > nest.line_scores[level]
-        if is_better or (form.learns_always and score == nest.line_scores[level]):
+        if score >= nest.line_scores[level]:
             nest.line_scores[level] = score
             nest.results[level] = result
             nest.lengths[level] = length
             for ply in range(length):
                 nest.lines[level, ply] = line[ply]
-        if is_better or form.learns_always:
-            adapt(bench, nest, form, level)
+        adapt(bench, nest, form, level)
         nest.rounds[level] += 1
         if nest.rounds[level] < form.iterations or level + 1 == form.levels:
             break
@@ -325,9 +264,9 @@ def hand_up(bench: Bench, nest: Nest, form: Form, length: int, result: int, scor
 
 
 @kernel
-def begin_anew(nest: Nest, form: Form) -> None:
+def begin_anew(nest: Nest) -> None:
     """Forget all weights: those of a finished nest change little. The tree keeps its counts."""
-    nest.weights[:] = 0.0 if form.is_softmax else 1.0
+    nest.weights[:] = 0.0
     nest.odds[:] = 1.0
     nest.line_scores[:] = NO_LINE
     nest.rounds[:] = 0
@@ -368,11 +307,11 @@ def play(bench: Bench, nest: Nest, tree: Rows, form: Form, rng: Generator) -> in
     game, state, actions, shares = bench.game, bench.state, bench.actions, bench.shares
     line, players = bench.line, bench.players
     game.copy(bench.root, state)
-    is_in_tree = form.has_tree
+    is_in_tree = not form.is_cooperative
     row = ROOT
     ply = 0
     while not game.is_terminal(state):
-        count = weigh(bench, nest.odds[0], form.by_position)
+        count = weigh(bench, nest.odds[0])
         if is_in_tree:
             pick = select(tree, row, bench, count, form.exploration)
             row = tree.below[row, actions[pick]]
@@ -411,15 +350,17 @@ def adapt_policies(
 ) -> None:
     """Run playouts from `bench.root`. Another call with the same nest continues the search.
 
-    The first row of the tree counts the first moves even if the form has no tree.
+    The tree counts the first moves of a cooperative search too, though it does not choose them.
+    There the score of a line is its result for the player at the root; in the other mode no line is
+    best for both players, and all have one score.
     """
     player = bench.game.to_play(bench.root)
     for _ in range(simulations):
-        if form.begins_anew and nest.rounds[form.levels - 1] >= form.iterations:
-            begin_anew(nest, form)
+        if nest.rounds[form.levels - 1] >= form.iterations:
+            begin_anew(nest)
         length = play(bench, nest, tree, form, rng)
         result = bench.game.outcome(bench.state, 0)
-        score = score_of(bench, form, player)
+        score = float(bench.game.outcome(bench.state, player)) if form.is_cooperative else 0.0
         back_up(tree, bench, length, result)
         hand_up(bench, nest, form, length, result, score)
 
@@ -434,9 +375,7 @@ class NRPA(SeededAgent):
     r"""Nested rollout policy adaptation (Rosin 2011), made sound for two players.
 
     By solved positions of Hex and games against perfect TicTacToe, more levels, faster learning and
-    cooperation choose worse moves; without the tree TicTacToe is lost to single refutations. An
-    option that is None has the sound default, or with ``faithful=True`` that of hexgamemctc (text),
-    which plays no better than at random; its defects are numbered below.
+    cooperation choose worse moves; without the tree TicTacToe is lost to single refutations.
 
     Formula:
         $$p(m) = \frac{e^{w_m}}{\sum_{m'} e^{w_{m'}}}$$
@@ -445,42 +384,25 @@ class NRPA(SeededAgent):
 
         $p(m)$ is the probability of a legal move $m$ in a playout. After each, every position of
         its line moves the weights $w$ of the player to move there; $r$ is this player's result, 1,
-        0 or -1, with ``mode="payoff"``. In the tree: $(W + \frac{1}{2} + c\, P \sqrt{N}) / (1 +
-        n)$, with $W$ the sum of the rewards, $n$ and $N - 1$ the playouts of the child and of its
-        parent, and $P$ half $p$, half the same for all moves.
+        0 or -1. In the tree: $(W + \frac{1}{2} + c\, P \sqrt{N}) / (1 + n)$, with $W$ the sum of
+        the rewards, $n$ and $N - 1$ the playouts of the child and of its parent, and $P$ half $p$,
+        half the same for all moves.
 
     Args:
         simulations: Playouts a move; 1,000 where neither budget is given.
         seconds: Seconds a move, without the first compilation. With both, the first to end counts.
-        level: The number of nested levels: 1 (text: 3).
+        level: The number of nested levels.
         iterations: How often a level runs the one below it before it hands up its line. None: as
             often as makes all levels last for the simulations; with seconds alone 100, and without
-            end if there is one level (text: 10). If all levels finish before the budget is spent,
-            they start again with new weights, unless `keep_policy`.
-        alpha: How far an adaptation moves a weight: 0.03, for the additive one 0.1 (text: 1).
-        adapt: ``"softmax"``: probabilities are proportional to exp(weight), and an adaptation
-            follows the gradient (Rosin). ``"additive"``, the text's defect 4: proportional to the
-            weights, and only the moves of the line change theirs.
+            end if there is one level. If all levels finish before the budget is spent, they start
+            again with new weights.
+        alpha: How far an adaptation moves a weight.
         mode: Who learns from a line. ``"payoff"``: each player, by the own result: a loss reduces
-            the weights, a draw changes nothing. ``"adversarial"``: only the winner (Cazenave 2015).
-            ``"cooperative"``, in the text and for one player: all, from the best line of one score,
-            so that the opponent helps.
-        final_move: What is played: ``"visits"``: the most played first move; ``"value"``: the one
-            with the best mean; ``"sequence"``: that of the top level's line (text).
-        tree: Whether a tree, with the policy as its prior, chooses the first plies: True (text:
-            False).
+            the weights, a draw changes nothing. A tree, with the policy as its prior, chooses the
+            first plies, and its most played move is played. ``"cooperative"``, as Rosin has it: all
+            ($r$ is 1), from the best line for the player to move, so that the opponent helps. There
+            is no tree, and the first move of the best line is played; he has an `alpha` of 1.
         c: Weight of exploration in the tree.
-        code: Which moves share a weight. ``"cell"``: those that fill the same cell. ``"position"``,
-            defect 3: those that lead to the same position: no move learns from the same elsewhere.
-        score: The score of ``mode="cooperative"``. ``"root"``: the result of the player to move at
-            the root. ``"last"``, defects 1 and 2: that of the player to move at the end, who has
-            just lost: no won game ever counts.
-        learn: When a level adapts. ``"always"``: after every iteration, to the latest of the best
-            lines. ``"improvement"``, defect 5: only when a line is better than all before.
-        decay: Factor on the learning rate after each move of a line: 1 (text, defect 6: 0.9).
-        keep_policy: Whether a search starts with the weights of the last one: False (text, defect
-            7: True, whoever was to move then).
-        faithful: Whether the options left None are the text's.
         route: As of `agents.planning.view.planner_view`.
         seed: Of the random stream; None for a random one.
         assume: As of `agents.planning.view.planner_view`.
@@ -500,64 +422,30 @@ class NRPA(SeededAgent):
         simulations: int | None = None,
         seconds: float | None = None,
         *,
-        level: int | None = None,
+        level: int = 1,
         iterations: int | None = None,
-        alpha: float | None = None,
-        adapt: Annotated[str | None, OneOf(ADAPTS)] = None,
-        mode: Annotated[str | None, OneOf(MODES)] = None,
-        final_move: Annotated[str | None, OneOf(FINAL_MOVES)] = None,
-        tree: bool | None = None,
+        alpha: float = 0.03,
+        mode: Annotated[str, OneOf(MODES)] = "payoff",
         c: float = 1.0,
-        code: Annotated[str | None, OneOf(CODES)] = None,
-        score: Annotated[str | None, OneOf(SCORES)] = None,
-        learn: Annotated[str | None, OneOf(LEARNS)] = None,
-        decay: float | None = None,
-        keep_policy: bool | None = None,
-        faithful: bool = False,
         route: str = "auto",
         assume: str | None = None,
         seed: int | None = None,
     ) -> None:
-        def either(given: T | None, sound: T, of_the_text: T) -> T:
-            default = of_the_text if faithful else sound
-            return default if given is None else given
-
-        def is_sound(name: str, given: str | None, known: tuple[str, str]) -> bool:
-            return expect_one_of(name, either(given, *known), known) == known[0]
-
         self.simulations, self.seconds = check_budget(simulations, seconds)
-        level = whole_number_within("level", either(level, 1, 3), 1, 32)
+        level = whole_number_within("level", level, 1, 32)
         if iterations is None:
-            iterations = 10 if faithful else fitting_iterations(self.simulations, level)
-        is_softmax = is_sound("adapt", adapt, ADAPTS)
-        alpha = either(alpha, 0.03 if is_softmax else 0.1, 1.0)
-        mode = expect_one_of("mode", either(mode, "payoff", "cooperative"), MODES)
-        self.final_move = expect_one_of(
-            "final_move", either(final_move, "visits", "sequence"), FINAL_MOVES
-        )
+            iterations = fitting_iterations(self.simulations, level)
         self.form = Form(
             levels=level,
             iterations=whole_number_within("iterations", iterations, 1, ENDLESS),
             alpha=number_within("alpha", alpha, 0.0, 1e6),
-            line_decay=number_within("decay", either(decay, 1.0, 0.9), 0.0, 1.0),
-            is_softmax=is_softmax,
-            learning_mode=MODES.index(mode),
-            has_tree=bool(either(tree, True, False)),
+            is_cooperative=expect_one_of("mode", mode, MODES) == "cooperative",
             exploration=number_within("c", c, 0.0, 1e6),
-            by_position=not is_sound("code", code, CODES),
-            scores_for_root=is_sound("score", score, SCORES),
-            learns_always=is_sound("learn", learn, LEARNS),
-            begins_anew=not either(keep_policy, False, True),
         )
         check_route(route, assume)
         super().__init__(seed)
         self.route, self.assume = route, assume
         self.on_slice: OnSlice | None = None
-        self._nest: Nest | None = None
-
-    def reset(self, seed: int | None = None) -> None:
-        super().reset(seed)
-        self._nest = None
 
     @announced
     def act(self, env: Any) -> int:
@@ -570,7 +458,7 @@ class NRPA(SeededAgent):
         started += time.perf_counter() - before_compiling
 
         def found(simulations: int, seconds: float) -> Statistics:
-            line = best_line(nest) if self.final_move == "sequence" else most_played_line(tree)
+            line = best_line(nest) if self.form.is_cooperative else most_played_line(tree)
             visits = tree.plays[ROOT].astype(np.int64)
             values = root_values(tree)
             return Statistics(visits, values, line, simulations, seconds, assumed=view.assumed)
@@ -580,11 +468,8 @@ class NRPA(SeededAgent):
                 self.on_slice(partial(found, simulations, seconds))
 
         done = spend(run, started, self.simulations, self.seconds, after_slice=show)
-        self._nest = nest
         self.statistics = found(done, time.perf_counter() - started)
-        if self.final_move == "sequence":
-            return self.statistics.principal_variation[0]
-        return choose(tree, self.final_move)
+        return self.statistics.principal_variation[0]
 
     @announced
     def prepare(self, env: Any) -> None:
@@ -593,22 +478,17 @@ class NRPA(SeededAgent):
         self._compiled(view, *self._empty_memory(view))
 
     def _empty_memory(self, view: View) -> tuple[Nest, Rows]:
-        """The nest to start with, and an empty tree with room for the budget."""
+        """A nest that has learnt nothing, and an empty tree with room for the budget."""
         game = view.game
-        codes = POSITION_CODES if self.form.by_position else int(game.num_cells())
-        nest = new_nest(self.form, codes, int(game.max_plies()))
-        kept = None if self.form.begins_anew else self._nest
-        if kept is not None and kept.weights.shape == nest.weights.shape:
-            nest.weights[:] = kept.weights[-1]
-            nest.odds[:] = kept.odds[-1]
-        rows = max(1, TREE_ENTRIES // game.num_actions()) if self.form.has_tree else 1
+        nest = new_nest(self.form.levels, int(game.num_cells()), int(game.max_plies()))
+        rows = 1 if self.form.is_cooperative else max(1, TREE_ENTRIES // game.num_actions())
         if self.simulations is not None:
             rows = min(rows, 1 + self.simulations)
         return nest, new_rows(rows, game.num_actions())
 
     def _compiled(self, view: View, nest: Nest, tree: Rows) -> Callable[[int], int]:
         """The search as a function of the number of simulations, which it returns."""
-        bench = new_bench(view.game, view.root, view.new_state(), view.new_state())
+        bench = new_bench(view.game, view.root, view.new_state())
         arguments = (bench, nest, tree, self.form)
         run: Callable[..., None] = adapt_policies
         if view.compiles:
@@ -619,10 +499,6 @@ class NRPA(SeededAgent):
             return simulations
 
         return run_some
-
-    def __getstate__(self) -> dict[str, Any]:
-        nest = None if self.form.begins_anew else self._nest
-        return {**super().__getstate__(), "_nest": nest}
 
 
 def fitting_iterations(simulations: int | None, level: int) -> int:
@@ -638,17 +514,13 @@ def root_values(tree: Rows) -> NDArray[np.float64]:
     return np.where(plays > 0, 2 * gains / np.maximum(plays, 1) - 1, 0.0)
 
 
-def choose(tree: Rows, final_move: str) -> int:
-    """The first move to play; ties go to the value, then to the lower action."""
-    plays, values = tree.plays[ROOT], root_values(tree)
-    if final_move == "value":
-        return int(np.argmax(np.where(plays > 0, values, -2.0)))
-    return int(np.argmax(np.where(plays == plays.max(), values, -2.0)))
-
-
 def most_played_line(tree: Rows) -> list[int]:
-    """The line of the most played moves, to the end of the tree."""
-    line = [choose(tree, "visits")]
+    """The line of the most played moves, to the end of the tree.
+
+    Ties of first moves go to the value, then to the lower action.
+    """
+    plays = tree.plays[ROOT]
+    line = [int(np.argmax(np.where(plays == plays.max(), root_values(tree), -2.0)))]
     row = int(tree.below[ROOT, line[0]])
     while row != NO_ROW and tree.plays[row].any():
         line.append(int(np.argmax(tree.plays[row])))

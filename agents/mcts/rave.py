@@ -20,9 +20,9 @@ from agents.search.tree import ROOT, UNPROVEN, Tree
 from hexenv.compiled import compiled, kernel
 from hexenv.games.base import Game, State
 
-SCHEDULES: Final = ("mse", "hand", "text")
+SCHEDULES: Final = ("mse", "hand")
 """How the weight of AMAF shrinks, see `amaf_weight`; its number in compiled code:"""
-MSE, HAND, TEXT = range(3)
+MSE, HAND = range(2)
 PLAIN_C: Final = 1.0
 """Weight of exploration where UCB1 selects."""
 NOTHING_PLAYED: Final = np.zeros((2, 1), np.bool_)
@@ -86,15 +86,11 @@ def amaf_weight(schedule: int, k: float, parent: int, visits: int, amaf_visits: 
 
     * mse: a / (n + a + n a / k), which minimises the squared error if the square of the bias of
       AMAF is 1 / (4 k) (Silver 2009; Gelly and Silver 2011);
-    * hand: sqrt(k / (3 N + k)), N visits of the parent (Gelly and Silver 2007);
-    * text: k / (n + a + k), the schedule of hexgamemctc. It is kept to compare: the more AMAF
-      simulations there are, the less they count.
+    * hand: sqrt(k / (3 N + k)), N visits of the parent (Gelly and Silver 2007).
     """
     if schedule == MSE:
         return amaf_visits / (visits + amaf_visits + visits * amaf_visits / k)
-    if schedule == HAND:
-        return math.sqrt(k / (3.0 * parent + k))
-    return k / (visits + amaf_visits + k)
+    return math.sqrt(k / (3.0 * parent + k))
 
 
 @compiled
@@ -168,8 +164,8 @@ class RAVE(TreeSearchAgent):
     Args:
         k: After about this many visits, the child's own mean is as good as AMAF.
         c: Weight of exploration.
-        schedule: How $\beta$ shrinks: ``"mse"``, ``"hand"`` or ``"text"``, that of hexgamemctc;
-            see `agents.mcts.rave.amaf_weight`.
+        schedule: How $\beta$ shrinks, ``"mse"`` or ``"hand"``: see
+            `agents.mcts.rave.amaf_weight`.
         fpu: First-play urgency: the score of a move that no simulation has played.
         plain_every: At every visit of a node whose number this divides, UCB1 selects, in case AMAF
             misses a good move; 0: never.

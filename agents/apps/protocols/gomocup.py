@@ -32,8 +32,6 @@ RULE_BITS: Final = {"freestyle": 0, "standard": 1, "renju": 4, "caro": 8}
 """The numbers of the rules in ``INFO rule``."""
 CONTINUOUS: Final = 2
 """The bit of ``INFO rule`` for games that go on after a five."""
-SWAP2_CHOICES: Final = ((Phase.CHOOSING, 3), (Phase.CHOOSING_LAST, 5))
-"""The phases of swap2 with a choice of colour, and their numbers of stones."""
 UNLIMITED: Final = 2_147_483_647
 """The value of ``INFO time_left`` in a match without a limit."""
 MEBIBYTE: Final = 2**20
@@ -263,7 +261,7 @@ class GomocupEngine(EngineAgent):
         """Ask for stones or a colour of swap2; an answer may plan several actions."""
         game, phase = raw.game, phase_of(raw.game, raw.state)
         stones = stones_in_order(raw)
-        if (phase, len(stones)) not in ((Phase.PLACING, 0), *SWAP2_CHOICES):
+        if stones and not game.can_swap(raw.state):
             raise ValueError(f"expected an opening with 0, 3 or 5 stones, got {len(stones)}")
         plain = [coordinates(game.columns, cell) for cell in stones]
         dialects = [["SWAP2BOARD", *lines, "DONE"] for lines in (plain, _fields(raw))]

@@ -31,7 +31,11 @@ from agents.apps.protocols.gomocup import (
     read_coordinates,
 )
 from agents.core.agent import Agent
-from agents.knowledge.gomoku.opening_play import answer_to_stones, first_stones
+from agents.knowledge.gomoku.opening_play import (
+    answer_to_stones,
+    first_stones,
+    last_stone_to_add,
+)
 from hexenv import gomoku_v0
 from hexenv.envs.aec import BoardEnv
 from hexenv.games.gomoku import RULES
@@ -322,7 +326,8 @@ class GomocupBrain(ProtocolServer):
             raise ValueError(f"expected no, three or five stones, got {len(cells)}")
         self._stones = {}
         if not cells:
-            return " ".join(map(self._text, self._opening()))
+            known = first_stones(*self._check_started())
+            return " ".join(map(self._text, known[int(self._rng.random() * len(known))]))
         if not bring_to(env, cells) or any(env.terminations.values()):
             raise ValueError("expected stones that leave the game in play, got a five among them")
         share = 1 / 3 if len(cells) == 3 else 1.0
@@ -332,27 +337,13 @@ class GomocupBrain(ProtocolServer):
             self._stones = in_colours(cells, mine=0)
             return "SWAP"
         if answer == "add":
-            return f"{self._text(cell)} {self._text(self._balancing(env, cell))}"
+            env.step(cell)
+            fifth, _ = self._search(env, 0.5)
+            if self.agent.statistics is not None:
+                fifth = last_stone_to_add(self.agent.statistics)
+            return f"{self._text(cell)} {self._text(fifth)}"
         self._stones = in_colours([*cells, cell], mine=1)
         return self._text(cell)
-
-    def _opening(self) -> list[int]:
-        """Three stones about the centre; far apart on a board with fewer than 7 rows or columns."""
-        rows, columns = self._check_started()
-        if min(rows, columns) < 7:
-            return [0, columns // 2, rows * columns - 1]
-        known = first_stones(rows, columns)
-        return known[int(self._rng.random() * len(known))]
-
-    def _balancing(self, env: BoardEnv, fourth: int) -> int:
-        """The fifth stone, black's, for which the agent's value is nearest to 0."""
-        env.step(fourth)
-        fifth, _ = self._search(env, 0.5)
-        statistics = self.agent.statistics
-        if statistics is None:
-            return fifth
-        is_searched = statistics.visits >= max(statistics.visits.max() // 10, 1)
-        return int(np.argmin(np.where(is_searched, np.abs(statistics.values), np.inf)))
 
     # ---- INFO ------------------------------------------------------------------------------------
 

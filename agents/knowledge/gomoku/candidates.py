@@ -14,7 +14,7 @@ by which it can be switched off:
 Where one of the first five applies, nothing else has to be looked at: `list_urgent` gives a move
 that wins (1, 3, 5), or all moves that do not lose at once (2, 4, 5). Otherwise the best
 cells near the stones are candidates (`list_best`), and the last two heuristics make cells better.
-`agents.knowledge.gomoku.rhmcts_faithful` has the heuristics as the published text describes them.
+The authors play one move where a heuristic applies: `Candidates.forced` draws one of these.
 """
 
 import math
@@ -287,17 +287,12 @@ class FourThreats(NamedTuple):
         return self._replace(search=new_four_search(game))
 
 
-def with_scratch(self: Any, game: PatternGame) -> Any:
-    """`Knowledge.with_memory` of candidates."""
-    return self._replace(search=new_four_search(game), scratch=new_scratch(game))
-
-
 @kernel
-def list_near(game: Any, state: State, limits: Any, heuristics: int, out: Actions) -> int:
+def list_near(game: Any, state: State, limits: Any, out: Actions) -> int:
     """The candidates where nothing is urgent: the best cells near the stones, else the middle."""
     if game.is_terminal(state):
         return 0
-    count = list_best(game, state, limits, heuristics, out)
+    count = list_best(game, state, limits, limits.heuristics, out)
     for i in range(count // 2):  # the most promising last
         out[i], out[count - 1 - i] = out[count - 1 - i], out[i]
     if count == 0 and state.ply == 0:
@@ -320,20 +315,27 @@ class Candidates(NamedTuple):
     """Weight of the other side's points on a cell; one's own have weight 1."""
     budget: int = 100
     """How many fours to try at a leaf for a win by them; 0: none."""
+    forced: bool = False
+    """Whether of the urgent moves one is drawn, in proportion to its points, and no other tried."""
     search: Any = None
     """A `FourSearch`."""
     scratch: Any = None
     """A `Scratch`."""
 
     decides = wins_by_fours
-    with_memory = with_scratch
+
+    def with_memory(self, game: PatternGame) -> "Candidates":
+        return self._replace(search=new_four_search(game), scratch=new_scratch(game))
 
     def list_actions(self, game: Any, state: State, rng: np.random.Generator, out: Actions) -> int:
         if not game.is_terminal(state):
             count = list_urgent(game, state, self.heuristics, self.scratch, out)
+            if count > 0 and self.forced:
+                out[0] = out[draw_cell(game, state, count, self.defend, rng, out)]
+                return 1
             if count > 0:
                 return count
-        return list_near(game, state, self, self.heuristics, out)
+        return list_near(game, state, self, out)
 
     def covers(self, selection: Any, tree: Any, node: int) -> bool:
-        return selection.is_complete(tree, node)
+        return not self.forced and selection.is_complete(tree, node)

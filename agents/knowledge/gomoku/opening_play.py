@@ -5,6 +5,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
+from agents.core.agent import Statistics
 from agents.planning.environment import View
 from hexenv.games import base
 from hexenv.games.base import EMPTY
@@ -25,7 +26,9 @@ EVEN: Final = 0.1
 
 
 def first_stones(rows: int, columns: int) -> list[list[int]]:
-    """The cells of the balanced openings on a board."""
+    """The cells of the balanced openings on a board; on a small one, stones far from another."""
+    if min(rows, columns) < 7:
+        return [[0, columns // 2, rows * columns - 1]]
     centre = rows // 2 * columns + columns // 2
     return [[centre + down * columns + right for right, down in stones] for stones in FIRST_STONES]
 
@@ -66,6 +69,12 @@ def answer_to_stones(value: float, can_add: bool) -> Literal["add", "swap", "sta
     if can_add and abs(value) <= EVEN:
         return "add"
     return "swap" if value < 0 else "stay"
+
+
+def last_stone_to_add(statistics: Statistics) -> int:
+    """The fifth stone, black's, for which the value is nearest to 0, of those well searched."""
+    is_searched = statistics.visits >= max(statistics.visits.max() // 10, 1)
+    return int(np.argmin(np.where(is_searched, np.abs(statistics.values), np.inf)))
 
 
 def _place_balanced(game: Any, state: Any, legal: list[int], rng: np.random.Generator) -> int:

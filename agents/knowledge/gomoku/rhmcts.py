@@ -21,14 +21,13 @@ from agents.knowledge.gomoku.candidates import (
     urgency,
 )
 from agents.knowledge.gomoku.game_knowledge import GomokuKnowledge
-from agents.knowledge.gomoku.rhmcts_faithful import FaithfulCandidates
 from agents.knowledge.gomoku.threat_search import new_scratch
 from agents.mcts.settings import SearchOptions
 from agents.mcts.tree_search import TreeSearchAgent
 from agents.mcts.worker import TreeWorker
 from agents.search.eager import compiled_search_eagerly
 from agents.search.reward import WinLoss
-from agents.search.selection import scored_first, sqrt_log
+from agents.search.selection import scored_first
 from agents.search.simulation import Simulation, part
 from agents.search.tree import Tree
 from agents.search.variant import Variant
@@ -48,8 +47,6 @@ class PriorExtras(NamedTuple):
 
     prior: NDArray[np.float64]
     """``(N,)``: the action's prior by the evaluation; the priors of siblings add up to 1."""
-    rank: NDArray[np.int32]
-    """``(N,)``: how many siblings have a higher prior."""
     evaluation: NDArray[np.float64]
     """``(N,)``: the evaluation of the position, 0 to 1, for the player to move there."""
     complete: NDArray[np.bool_]
@@ -74,22 +71,14 @@ def covers_all(game: Any, state: State, heuristics: int) -> bool:
 
 @part
 class EvaluationPrior(NamedTuple):
-    """Q + c P sqrt(N) / (1 + n), or with a progressive bias Q + c sqrt(ln N / n) + b P / (1 + n).
+    """Q + c P sqrt(N) / (1 + n) (Zhang and Xie 2019, after Silver et al. 2017).
 
     N and n are the visits of the node and the child, Q the child's mean reward in [0, 1], and P its
     prior: the cell's points for both sides, raised to `sharpness`, divided by the sum over all
-    siblings. An unvisited child counts as the parent's evaluation minus `fpu`. The first form is
-    that of RHMCTS (Zhang and Xie 2019, after Silver et al. 2017), the second that of Chaslot et al.
-    (2008, section 4.1). With `widening` only the best ``widening * N ** growth`` children are
-    looked at (progressive widening: Coulom 2007; Chaslot et al. 2008, section 4.2).
+    siblings. An unvisited child counts as the parent's evaluation.
     """
 
     c: float = 0.5
-    bias: float = 0.0
-    """The weight b; 0 for the first form."""
-    fpu: float = 0.0
-    widening: float = 0.0
-    growth: float = 0.5
     defend: float = 0.5
     sharpness: float = 0.5
     scale: float = SCALE
@@ -101,7 +90,6 @@ class EvaluationPrior(NamedTuple):
     def new_extras(self, max_nodes: int) -> PriorExtras:
         return PriorExtras(
             np.empty(max_nodes, np.float64),
-            np.empty(max_nodes, np.int32),
             np.empty(max_nodes, np.float64),
             np.zeros(max_nodes, np.bool_),
         )
@@ -118,11 +106,6 @@ class EvaluationPrior(NamedTuple):
             extras.complete[child] = False
             total += extras.prior[child]
         for child in range(first, last):
-            extras.rank[child] = 0
-            for sibling in range(first, last):
-                better = extras.prior[sibling] - extras.prior[child]
-                extras.rank[child] += int(better > 0.0 or (better == 0.0 and sibling < child))
-        for child in range(first, last):
             extras.prior[child] /= total
         extras.evaluation[node] = 0.5 * (evaluate_board(game, state, self.scale) + 1.0)
         is_all = tree.child_count[node] == game.num_actions() - state.ply
@@ -131,24 +114,14 @@ class EvaluationPrior(NamedTuple):
     def is_complete(self, tree: Tree, node: int) -> bool:
         return tree.extras.complete[node]
 
-    def prepare(self, tree: Tree, node: int, rng: np.random.Generator) -> tuple[float, float, int]:
-        visits = tree.visits[node]
-        weight = self.c * (math.sqrt(visits) if self.bias == 0.0 else sqrt_log(visits))
-        allowed = int(tree.child_count[node])
-        if self.widening > 0.0:
-            allowed = max(1, int(self.widening * math.pow(visits, self.growth)))
-        return weight, tree.extras.evaluation[node] - self.fpu, allowed
+    def prepare(self, tree: Tree, node: int, rng: np.random.Generator) -> tuple[float, float]:
+        return self.c * math.sqrt(tree.visits[node]), tree.extras.evaluation[node]
 
-    def score(self, tree: Tree, child: int, prepared: tuple[float, float, int]) -> float:
-        weight, unvisited, allowed = prepared
-        if tree.extras.rank[child] >= allowed:
-            return -np.inf
+    def score(self, tree: Tree, child: int, prepared: tuple[float, float]) -> float:
+        weight, unvisited = prepared
         visits = tree.visits[child]
         mean = tree.value[child] if visits > 0 else unvisited
-        share = tree.extras.prior[child] / (1.0 + visits)
-        if self.bias == 0.0:
-            return mean + weight * share
-        return mean + weight * (tree.spread[child] if visits > 0 else 1.0) + self.bias * share
+        return mean + weight * (tree.extras.prior[child] / (1.0 + visits))
 
 
 # ---- the simulations -----------------------------------------------------------------------------
@@ -173,8 +146,6 @@ class GuidedPlayout(NamedTuple):
     defend: float = 0.5
     heuristics: int = ALL_BITS
     scale: float = SCALE
-    evaluates: bool = True
-    """Whether a simulation that is cut returns the evaluation; otherwise it counts as a draw."""
     scratch: Any = None
     """A `Scratch`."""
 
@@ -234,28 +205,11 @@ class GuidedPlayout(NamedTuple):
             game.step(state, self.choose(game, state, rng, actions, 0, simulation))
         if game.is_terminal(state):
             return float(game.outcome(state, 0))
-        if not self.evaluates:
-            return 0.0
         found = evaluate_board(game, state, self.scale)
         return found if game.to_play(state) == 0 else -found
 
 
 # ---- the agent -----------------------------------------------------------------------------------
-
-
-class Defaults(NamedTuple):
-    """Parameters whose defaults differ between the two forms; see `RHMCTS`."""
-
-    n: int = 12
-    k: int = 1
-    depth: int = 0
-    c: float = 0.5
-    defend: float = 0.5
-    eager: bool = False
-
-
-SOUND: Final = Defaults()
-FAITHFUL: Final = Defaults(n=5, k=3, depth=20, c=2.5, defend=1.0, eager=True)
 
 
 class RHMCTS(TreeSearchAgent):
@@ -266,11 +220,9 @@ class RHMCTS(TreeSearchAgent):
     is an upper confidence bound with these points as prior. A simulation goes on from a leaf for
     some plies, guided by the same evaluation, and is cut and evaluated by the board evaluation.
 
-    The default is the sound form: what is urgent restricts the candidates to those that do not lose
-    at once, and wins by threats are looked for before the search and at its leaves. With
-    ``faithful=True`` it is what the authors describe: the first heuristic to apply plays its move,
-    all children of a leaf are simulated at once, a simulation that is cut counts as drawn, nothing
-    is proven, and the parameters' defaults are theirs.
+    The default is sound: what is urgent restricts the candidates to those that do not lose at once,
+    and wins by threats are looked for before the search and at its leaves. The settings of the
+    authors are under "The five systems" in the guide to searching.
 
     Formula:
         $$\bar x + c\, P \frac{\sqrt{N}}{1 + n}$$
@@ -278,8 +230,7 @@ class RHMCTS(TreeSearchAgent):
         $\bar x$ is the mean reward of a child, 0 to 1, for the player who chooses it; $n$ and $N$
         are the visits of the child and of its parent. $P$ is the prior: the cell's points
         for both sides, raised to `sharpness`, divided by the sum over all siblings. For a child
-        without a visit, $\bar x$ is the evaluation of the parent. With `bias` $b$: $\bar x +
-        c \sqrt{\ln N / n} + b P / (1 + n)$.
+        without a visit, $\bar x$ is the evaluation of the parent.
 
     Sources:
         Zhang and Xie, "RHMCTS", a students' project at Fudan University, 2019:
@@ -288,25 +239,23 @@ class RHMCTS(TreeSearchAgent):
     Args:
         simulations: Simulations a move; with `eager` up to `n` more.
         seconds: Seconds a move; with `eager` up to all children of a leaf more.
-        n: How many candidates a node has where nothing is urgent; 12, faithful 5.
-        k: The result of a leaf is the mean of so many simulations; 1, faithful 3.
-        depth: After how many plies a simulation is cut; 0, faithful 20.
+        n: How many candidates a node has where nothing is urgent.
+        k: The result of a leaf is the mean of so many simulations.
+        depth: After how many plies a simulation is cut and evaluated.
         neighbourhood: How far candidates are from a stone, in rows and columns.
-        c: Weight of exploration, for rewards in [0, 1]; 0.5, faithful 2.5.
+        c: Weight of exploration, for rewards in [0, 1].
         heuristics: Which of the seven are used, as digits, such as 1235
             (`agents.knowledge.gomoku.candidates`).
         patterns: The points of the patterns: a JSON file, see
             `agents.knowledge.gomoku.board.load_points`; by default the published table.
-        defend: Weight of the other side's points; one's own have weight 1. 0.5, faithful 1.
+        defend: Weight of the other side's points; one's own have weight 1.
         sharpness: The power of the points in the prior.
-        scale: Difference of points from which a side is clearly better.
-        bias: Weight of a progressive bias; 0: the prior multiplies the exploration instead.
-        widening: Of progressive widening: at N visits only the best ``widening * sqrt(N)``
-            candidates are looked at; 0: all.
-        eager: Whether all children of a leaf are simulated at once; by default only if faithful.
-        faithful: Whether to play as the authors describe.
-        **options: See `TreeSearchAgent`. Defaults: `threats` True; if faithful: `threats` False,
-            `solver` ``"off"`` and `final_move` ``"value"``. Trees cannot be saved.
+        scale: Difference of points from which a side is clearly better. With the greatest, 1e9, a
+            simulation that is cut counts as drawn where no side wins at once.
+        eager: Whether all children of a leaf are simulated at once.
+        forced: Whether of the urgent moves only one is a candidate, drawn in proportion to its
+            points.
+        **options: See `TreeSearchAgent`; `threats` is True by default. Trees cannot be saved.
 
     Raises:
         OSError: If the file of patterns cannot be read.
@@ -320,55 +269,46 @@ class RHMCTS(TreeSearchAgent):
         self,
         simulations: int | None = None,
         seconds: float | None = None,
-        n: int | None = None,
-        k: int | None = None,
-        depth: int | None = None,
+        n: int = 12,
+        k: int = 1,
+        depth: int = 0,
         neighbourhood: int = 2,
-        c: float | None = None,
+        c: float = 0.5,
         heuristics: str = ALL_HEURISTICS,
         patterns: str | None = None,
-        defend: float | None = None,
+        defend: float = 0.5,
         sharpness: float = 0.5,
         scale: float = SCALE,
-        bias: float = 0.0,
-        widening: float = 0.0,
-        eager: bool | None = None,
-        faithful: bool = False,
+        eager: bool = False,
+        forced: bool = False,
         **options: Unpack[SearchOptions],
     ) -> None:
-        asked = {"n": n, "k": k, "depth": depth, "c": c, "defend": defend, "eager": eager}
-        chosen = {name: value for name, value in asked.items() if value is not None}
-        given = (FAITHFUL if faithful else SOUND)._replace(**chosen)
         bits = _heuristic_bits(heuristics)
-        threats = options.setdefault("threats", not faithful)
-        n = whole_number_within("n", given.n, 1, 400)
-        reach = whole_number_within("neighbourhood", neighbourhood, 1, 19)
-        weight = number_within("defend", given.defend, 0.0, 1e3)
-        fours = LEAF_FOURS if threats else 0
-        kind = FaithfulCandidates if faithful else Candidates
-        candidates = kind(n, reach, bits, weight, fours)
+        threats = options.setdefault("threats", True)
+        weight = number_within("defend", defend, 0.0, 1e3)
+        candidates = Candidates(
+            n=whole_number_within("n", n, 1, 400),
+            reach=whole_number_within("neighbourhood", neighbourhood, 1, 19),
+            heuristics=bits,
+            defend=weight,
+            budget=LEAF_FOURS if threats else 0,
+            forced=bool(forced),
+        )
         selection = EvaluationPrior(
-            c=number_within("c", given.c),
-            bias=number_within("bias", bias),
-            widening=number_within("widening", widening),
+            c=number_within("c", c),
             defend=weight,
             sharpness=number_within("sharpness", sharpness, 0.0, 4.0),
             scale=number_within("scale", scale, 1e-3),
-            heuristics=0 if faithful else bits,
+            heuristics=bits,
         )
         playout = GuidedPlayout(
-            k=whole_number_within("k", given.k, 1, 1000),
-            depth=whole_number_within("depth", given.depth, 0, MOST_DEPTH),
+            k=whole_number_within("k", k, 1, 1000),
+            depth=whole_number_within("depth", depth, 0, MOST_DEPTH),
             defend=weight,
-            # Without heuristic 2: faithful simulations do not stop the other side's five.
-            heuristics=bits & ~0b100 if faithful else bits,
+            heuristics=bits,
             scale=selection.scale,
-            evaluates=not faithful,
         )
-        if faithful:
-            options.setdefault("solver", "off")
-            options.setdefault("final_move", "value")
-        self.eager = bool(given.eager)
+        self.eager = bool(eager)
         scores = PUBLISHED if patterns is None else load_points(patterns)
         variant = Variant(selection, playout, WinLoss(), knowledge=candidates)
         known = GomokuKnowledge(scores)
