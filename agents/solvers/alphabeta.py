@@ -17,9 +17,8 @@ from agents.planning.environment import View, check_in_play
 from agents.planning.view import check_route, planner_view
 from agents.search.evaluator import PolicyError, name_of, position_text, refuse
 from agents.search.knowledge import Knowledge, NoKnowledge
-from agents.solvers.depth_first import NODES, UNKNOWN, compiled_search, search
-from hexenv.compiled import announced, compiled, is_compiled, kernel
-from hexenv.games.base import Actions
+from agents.solvers.depth_first import NODES, UNKNOWN, compiled_search, put_best_last, search
+from hexenv.compiled import announced, compiled, is_compiled
 from hexenv.learners.policies import Stream
 
 WIN: Final = 2.0
@@ -148,18 +147,6 @@ class AlphaBetaNodes(NamedTuple):
         best = max(score, self.best[depth])
         self.best[depth] = best
         return UNKNOWN if best < self.beta[depth] and self.left[depth] > 0 else best
-
-
-@kernel
-def put_best_last(actions: Actions, count: int, scores: NDArray[np.float64]) -> None:
-    """Order actions by their scores, ascending; among equal ones nothing changes."""
-    for i in range(1, count):
-        action = actions[i]
-        spot = i
-        while spot > 0 and scores[actions[spot - 1]] > scores[action]:
-            actions[spot] = actions[spot - 1]
-            spot -= 1
-        actions[spot] = action
 
 
 def new_nodes(game: Any, evaluation: Any, knowledge: Any, states: Any) -> AlphaBetaNodes:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexenv.compiled import CompiledFunction, kernel
+from hexenv.games.base import Actions
 
 UNKNOWN: Final = -(2**20)
 """No score yet."""
@@ -60,6 +61,18 @@ def search(nodes: Any, budget: int) -> Any:
         depth += 1
     control[DEPTH] = depth
     return UNKNOWN
+
+
+@kernel
+def put_best_last(actions: Actions, count: int, scores: NDArray[Any]) -> None:
+    """Order actions by their scores, ascending; among equal ones nothing changes."""
+    for i in range(1, count):
+        action = actions[i]
+        spot = i
+        while spot > 0 and scores[actions[spot - 1]] > scores[action]:
+            actions[spot] = actions[spot - 1]
+            spot -= 1
+        actions[spot] = action
 
 
 compiled_search: Final = CompiledFunction(search, "solver")

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.planning.foreign import ForeignGame, ForeignState
-from agents.solvers.depth_first import UNKNOWN
+from agents.solvers.depth_first import UNKNOWN, put_best_last
 from agents.solvers.questions import ScoreSolver, score_limit
 from hexenv.compiled import compiled, kernel
 from hexenv.games import base
@@ -197,14 +197,7 @@ def list_to_try(
     if urgent >= 0:
         out[0] = urgent
         return 1
-    scores = history[player]
-    for i in range(1, count):
-        action = out[i]
-        spot = i
-        while spot > 0 and scores[out[spot - 1]] > scores[action]:
-            out[spot] = out[spot - 1]
-            spot -= 1
-        out[spot] = action
+    put_best_last(out, count, history[player])
     return count
 
 
