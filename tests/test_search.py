@@ -20,10 +20,10 @@ from agents.registry import make_agent
 from agents.search.environment import View
 from agents.search.evaluated import most_visited
 from agents.search.knowledge import NoKnowledge
-from agents.search.many import best_action
 from agents.search.mcts import Variant, compiled_search, search, simulation_for
 from agents.search.playout import Uniform
 from agents.search.reward import WinLoss
+from agents.search.roots import best_action
 from agents.search.selection import SQRT_LOGS, UCB1, sqrt_log, wilson_interval
 from agents.search.tree import (
     FEW_ACTIONS,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.core.agent import Statistics
-from agents.mcts.tree_search import FINAL_MOVES, TreeSearchAgent, TreeWorker
+from agents.mcts.tree_search import TreeSearchAgent, TreeWorker
 from agents.search.environment import View, check_in_play
 from agents.search.many import (
     NOT_READY,
@@ -19,6 +19,7 @@ from agents.search.many import (
     compiled_read_roots,
 )
 from agents.search.mcts import simulation_for, with_memory
+from agents.search.roots import FINAL_MOVES
 from agents.search.tree import Tree, number_arrays
 from hexenv.compiled import CompiledFunction, announced, is_compiled
 from hexenv.compiled_packing import packed, stream_rows
