@@ -272,7 +272,7 @@ class NetworkPlayer:
         self.figures["simulations"] += search.run(table.states, self._options.simulations)
         self.figures["evaluations"] = float(search.evaluations)
         policies, values, best = search.results()
-        return Moves(best, policies, values)
+        return Moves(best.astype(np.int64), policies, values)
 
     def _keep_trees(self, table: GameTable) -> None:
         """Keep the subtrees of what was played since the last search."""
