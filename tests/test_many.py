@@ -10,7 +10,8 @@ from grown_trees import assert_same_nodes, nodes, tree_of
 
 from agents import UCT
 from agents.registry import make_agent
-from agents.search.many import best_action, keep_nodes_below
+from agents.search.many import keep_nodes_below
+from agents.search.roots import FINAL_MOVES, best_action, root_actions, root_value
 from agents.search.tree import ROOT, UNPROVEN, children, keep_subtree, number_arrays
 from hexenv.compiled import CompiledFunction, kernel
 from hexenv.compiled.packing import Packed, unpacked
@@ -190,9 +191,11 @@ def test_the_best_action_is_the_agent_s():
             tree.visits[below] = rng.integers(0, 3, len(tree.visits[below]))
             tree.value[below] = rng.integers(0, 3, len(tree.visits[below])) / 2
             tree.proof[below] = rng.choice([-1, 0, 1, UNPROVEN], len(tree.visits[below]))
-            number = ("visits", "value", "lcb").index(final_move)
-            found = best_action(tree, number)
+            found = best_action(tree, FINAL_MOVES.index(final_move))
             assert found == agent.choose_action(None, [tree], rng, lambda: None)
+            root = root_actions([tree])
+            assert found == root.best(final_move)
+            assert root.outcome() in (None, root_value(tree, found))
 
 
 @kernel

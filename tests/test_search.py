@@ -9,8 +9,7 @@ from environments import BOARDS, JIT, SMALL, played, random_action, theirs
 from grown_trees import assert_same_nodes, nodes, nodes_after, positions_of, tree_of, with_options
 
 from agents import UCT
-from agents.mcts.roots import choose, principal_variation, root_statistics
-from agents.mcts.settings import FINAL_MOVES
+from agents.mcts.roots import principal_variation, root_statistics
 from agents.planning.environment import View
 from agents.records.recorder import search_of
 from agents.registry import make_agent
@@ -24,10 +23,10 @@ from agents.search.children import (
 )
 from agents.search.evaluated import most_visited
 from agents.search.knowledge import NoKnowledge
-from agents.search.many import best_action
 from agents.search.mcts import compiled_search, search
 from agents.search.playout import Uniform
 from agents.search.reward import WinLoss
+from agents.search.roots import FINAL_MOVES, best_action, root_actions
 from agents.search.selection import SQRT_LOGS, UCB1, sqrt_log, wilson_interval
 from agents.search.tree import (
     MORE_TO_COME,
@@ -496,7 +495,7 @@ LUCKY, SOLID, BUSY = [1.0] * 3, [1.0] * 18 + [0.0] * 2, [1.0, 0.0] * 15
 def test_final_moves(rewards, actions, final_moves, chosen):
     tree = tree_with_children(*rewards, actions=actions)
     for final_move in [final_moves] if isinstance(final_moves, str) else final_moves:
-        assert choose([tree], final_move) == chosen
+        assert root_actions([tree]).best(final_move) == chosen
 
 
 @pytest.mark.parametrize(
@@ -512,8 +511,8 @@ def test_proofs_are_played_by_their_length(proofs, plies, chosen):
     tree = tree_with_children([1.0, 0.5], [1.0] * 3, [0.0], actions=[0, 1, 2])
     tree.proof[1:4], tree.plies_left[1:4] = proofs, plies
     for final_move in FINAL_MOVES:
-        assert choose([tree], final_move) == chosen
-    assert choose([tree, tree], "visits") == chosen
+        assert root_actions([tree]).best(final_move) == chosen
+    assert root_actions([tree, tree]).best("visits") == chosen
     assert best_action(tree, FINAL_MOVES.index("visits")) == chosen
     if chosen != 2:
         assert most_visited(tree) == 1 + chosen

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from agents.core.files import replacing
 from agents.core.reading import load_arrays, parse_json
+from agents.learning.data.positions import shown_of
 from hexenv.compiled import CompiledFunction, kernel, scratch_array
 from hexenv.envs.observation import extra_codes, plane_names, write_planes
 from hexenv.games import base
@@ -91,10 +92,16 @@ def load_games(path: str | os.PathLike[str], game: Game) -> Games:
         raise ValueError(f"expected arrays that fit together in {path}")
     if not (np.isfinite(games.policies).all() and (np.abs(games.values) <= 1.0).all()):
         raise ValueError(f"expected policies that are numbers and values from -1 to 1 in {path}")
-    check = compiled_first_illegal.fitting(game)
-    wrong = int(check(game, base.new_states(game, 1), games))
-    if wrong >= 0:
-        raise ValueError(f"expected moves by the rules in {path}, got others in game {wrong}")
+    try:
+        shown = shown_of(game, games.lengths.astype(np.int64), games.actions)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+    starts = np.cumsum(games.lengths) - games.lengths
+    outcomes = shown.outcomes[starts] * (1 - 2 * shown.players[starts])  # of player 0
+    if (wrong := np.flatnonzero(outcomes != games.outcomes)).size:
+        raise ValueError(
+            f"{path}: expected outcomes by the rules in all games, got another in game {wrong[0]}"
+        )
     return games
 
 
@@ -105,30 +112,6 @@ def fits_together(games: Games, num_actions: int) -> bool:
     types = [known.dtype for known in Games.none(num_actions)]
     is_whole = [(array.shape, array.dtype) for array in games] == [*zip(shapes, types, strict=True)]
     return is_whole and bool((games.lengths >= 1).all() and games.lengths.sum() == plies)
-
-
-@kernel
-def first_illegal(game: Any, state: Any, games: Any) -> int:
-    """The first game that breaks the rules, or has another outcome; -1 if there is none."""
-    buffer = scratch_array(game.num_actions(), np.int32)
-    ply = 0
-    for number in range(games.lengths.size):
-        game.initial(state[0])
-        for _ in range(games.lengths[number]):
-            is_legal = False
-            for i in range(game.legal_actions(state[0], buffer)):
-                is_legal = is_legal or buffer[i] == games.actions[ply]
-            if not is_legal:
-                return number
-            game.step(state[0], int(games.actions[ply]))
-            ply += 1
-        is_over = game.is_terminal(state[0])
-        if not is_over or game.outcome(state[0], 0) != games.outcomes[number]:
-            return number
-    return -1
-
-
-compiled_first_illegal: Final = CompiledFunction(first_illegal, "the check of games")
 
 
 def earlier_equals(numbers: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from agents.core.agent import Statistics
 from agents.mcts.planner import expect_room
-from agents.mcts.settings import FINAL_MOVES
 from agents.mcts.worker import TreeWorker, nodes_for
 from agents.planning.environment import View, check_in_play, is_transparent
 from agents.search.many import (
@@ -20,6 +19,7 @@ from agents.search.many import (
     compiled_act_in_many,
     compiled_read_roots,
 )
+from agents.search.roots import FINAL_MOVES
 from agents.search.simulation import no_memory
 from agents.search.tree import Tree, number_arrays
 from agents.search.variant import simulation_for, with_memory

@@ -11,7 +11,6 @@ from agents.core.agent import Statistics
 from agents.core.options import number_within, whole_number_within
 from agents.core.temperature import draw_action
 from agents.mcts.evaluated_search import EvaluatedSearchAgent
-from agents.mcts.roots import root_actions
 from agents.mcts.settings import SearchOptions
 from agents.planning.environment import View
 from agents.search.evaluated import (
@@ -23,6 +22,7 @@ from agents.search.evaluated import (
     with_evaluation,
 )
 from agents.search.evaluator import EvaluatorSource
+from agents.search.roots import root_actions
 from agents.search.selection import scored_first
 from agents.search.simulation import part
 from agents.search.tree import ROOT, Tree

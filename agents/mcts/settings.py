@@ -1,14 +1,13 @@
 """What may be asked of every tree search."""
 
 from dataclasses import dataclass
-from typing import Annotated, Final, TypedDict
+from typing import Annotated, TypedDict
 
 from agents.core.options import OneOf, Within, check_fields
 from agents.planning.view import check_route
 from agents.search.proofs import SOLVERS
+from agents.search.roots import FINAL_MOVES
 from hexenv.common.messages import check_seed
-
-FINAL_MOVES: Final = ("visits", "value", "lcb")
 
 
 class SearchOptions(TypedDict, total=False):

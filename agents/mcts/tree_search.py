@@ -18,12 +18,13 @@ from agents.core.knowledge import GameKnowledge
 from agents.core.options import check_budget
 from agents.mcts.advisers import Advisers, check_knowledge_fits
 from agents.mcts.planner import Planner
-from agents.mcts.roots import choose, root_statistics, statistics_of_win
+from agents.mcts.roots import root_statistics, statistics_of_win
 from agents.mcts.settings import SearchOptions, Settings
 from agents.mcts.worker import TreeWorker, WorkerRun
 from agents.planning.environment import View, check_in_play
 from agents.planning.view import planner_view, turn_based
 from agents.search.proofs import SOLVERS
+from agents.search.roots import root_actions
 from agents.search.tree import Tree
 from agents.search.variant import Variant
 from hexenv.common.messages import check_seed
@@ -248,7 +249,7 @@ class TreeSearchAgent(AgentBase):
         find_statistics: Callable[[], Statistics],
     ) -> int:
         """The action to play after a search."""
-        return choose(trees, self.settings.final_move)
+        return root_actions(trees).best(self.settings.final_move)
 
     # ---- files -----------------------------------------------------------------------------------
 

@@ -9,16 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.search.mcts import search
-from agents.search.proofs import proof_rank
-from agents.search.selection import wilson_interval
+from agents.search.roots import best_action, root_value
 from agents.search.tree import MORE_TO_COME, ROOT, UNPROVEN, Tree, copy_node
 from hexenv.compiled import CompiledFunction, kernel
 from hexenv.compiled.packing import unpacked
-from hexenv.games.base import NO_ACTION, Game
+from hexenv.games.base import Game
 from hexenv.games.table import GameTable, Which, copy_game
 
-BY_VISITS, BY_VALUE, BY_LCB = range(3)
-"""How the best action is found: an index of `agents.mcts.settings.FINAL_MOVES`."""
 NOT_READY: Final = -2
 """In place of an action: the tree has no room, or the variant needs fresh memory."""
 
@@ -74,35 +71,6 @@ def visited_node(tree: Tree, actions: NDArray[np.int32], start: int, stop: int) 
             return -1
         node = found
     return node
-
-
-@kernel
-def best_action(tree: Tree, final_move: int) -> int:
-    """The action that `agents.mcts.roots.choose` chooses at the root, or `NO_ACTION`."""
-    first = tree.first_child[ROOT]
-    last = first + tree.child_count[ROOT]
-    best, best_rank, best_merit, best_value = -1, 0, 0.0, 0.0
-    for child in range(first, last):
-        rank = proof_rank(tree, child)
-        visits = tree.visits[child]
-        value = tree.value[child] if visits > 0 else 0.0
-        merit = float(visits)
-        if final_move != BY_VISITS:
-            merit = -1.0
-            if visits > 0:
-                merit = value
-                if final_move == BY_LCB:
-                    merit = wilson_interval(min(max(value, 0.0), 1.0), visits)[0]
-        more = float(rank - best_rank)
-        if more == 0.0:
-            more = merit - best_merit
-        if more == 0.0:
-            more = value - best_value
-        if more == 0.0 and best >= 0:
-            more = float(tree.action[best] - tree.action[child])
-        if best < 0 or more > 0.0:
-            best, best_rank, best_merit, best_value = child, rank, merit, value
-    return int(tree.action[best]) if best >= 0 else NO_ACTION
 
 
 # ---- many positions ------------------------------------------------------------------------------
@@ -201,7 +169,7 @@ def act_in_many(
         streams: Its stream of random numbers.
         use: See `TreeUse`.
         simulations: How many to run for each position.
-        final_move: See `best_action`.
+        final_move: How the best action is found: an index of `agents.search.roots.FINAL_MOVES`.
         chosen: ``(n,)``: receives the actions, or `NOT_READY`.
     """
     for i in range(positions.which.size):
@@ -233,25 +201,15 @@ def read_roots(
         trees: A row for each position: its tree and `number_arrays`.
         chosen: ``(n,)``: an action of each root.
         visits: ``(n, num_actions())``: receives the visits of its actions.
-        values: ``(n,)``: receives the value of the position for the player to move, -1 to 1: that
-            of the action, or the outcome, if that is proven.
+        values: ``(n,)``: receives `root_value` of the actions.
     """
     for i in range(which.size):
         tree, _ = unpacked(trees, which[i])
         visits[i] = 0
-        first, is_proven, best = tree.first_child[ROOT], True, -1
+        first = tree.first_child[ROOT]
         for child in range(first, first + tree.child_count[ROOT]):
             visits[i, tree.action[child]] = tree.visits[child]
-            proof = int(tree.proof[child])
-            is_proven = is_proven and proof != UNPROVEN
-            if proof != UNPROVEN:
-                best = max(best, proof)
-            if tree.action[child] == chosen[i]:
-                values[i] = 2.0 * tree.value[child] - 1.0 if tree.visits[child] > 0 else 0.0
-                if proof != UNPROVEN:
-                    values[i] = proof
-        if is_proven or best == 1:
-            values[i] = best
+        values[i] = root_value(tree, int(chosen[i]))
 
 
 compiled_act_in_many: Final = CompiledFunction(act_in_many)

@@ -18,21 +18,8 @@ from hexenv.games import notation
 from hexenv.games.base import IN_PLAY
 from hexenv.games.notation import IllegalActionError
 from hexenv.games.table import GameTable, Which, play_in_games, write_movers
-from hexenv.learners.kernels import (
-    BOTH,
-    COMPILED,
-    Actions,
-    Flags,
-    Players,
-    answer_boards,
-    choose_opponents,
-    count_results,
-    find_waiting,
-    play_boards,
-    score_boards,
-    show_boards,
-    start_boards,
-)
+from hexenv.learners import kernels
+from hexenv.learners.kernels import BOTH, Actions, Flags, Players
 from hexenv.learners.lineup import (
     Lineup,
     Masks,
@@ -183,7 +170,7 @@ class Boards:
         `hand_in` gives them to the rosters.
         """
         chosen, counts = self._chosen[which], self._lineup.counts
-        self._run(count_results, which, chosen, result.rewards, result.terminations, counts)
+        self._run(kernels.count_results, which, chosen, result.rewards, result.terminations, counts)
 
     def hand_in(self) -> None:
         """Give the results since the last call to the rosters, which are shared between threads."""
@@ -221,7 +208,7 @@ class Boards:
     def _restart(self, which: Which) -> None:
         for _ in range(MAX_STARTS):
             self._run(
-                start_boards, self._initial, self.table.states, self._begun, self.players,
+                kernels.start_boards, self._initial, self.table.states, self._begun, self.players,
                 self.seeds, which, self.side,
             )  # fmt: skip
             self._illegal_in_episode[which] = 0
@@ -253,15 +240,21 @@ class Boards:
                 self._chosen[own] = first
             else:
                 self._run(
-                    choose_opponents, self._chosen, self.seeds, own, first, count, roster.shares
+                    kernels.choose_opponents,
+                    self._chosen,
+                    self.seeds,
+                    own,
+                    first,
+                    count,
+                    roster.shares,
                 )
             first += count
 
     def play(self, actions: Actions) -> StepResult:
         """Play the learner's ``(count,)`` actions, and the answers, on boards that are not idle."""
         found = self._run(
-            play_boards, self.table, self.players, self.side, actions, self.masks, self.idle,
-            self._found_illegal,
+            kernels.play_boards, self.table, self.players, self.side, actions, self.masks,
+            self.idle, self._found_illegal,
         )  # fmt: skip
         if self._opponents:
             try:
@@ -274,7 +267,7 @@ class Boards:
                 self.idle[:] = True  # it is not the learner's turn: no episode can continue
                 raise
         rewards, over = np.empty(self.count), np.empty(self.count, np.bool_)
-        self._run(score_boards, self.table.states, self.players, self.idle, rewards, over)
+        self._run(kernels.score_boards, self.table.states, self.players, self.idle, rewards, over)
         result = StepResult(rewards, over, np.zeros(self.count, np.bool_))
         if found:
             self._punish(result)
@@ -315,7 +308,7 @@ class Boards:
 
     def waiting(self, which: Which) -> Which:
         """Those of the given boards on which it is the opponent's turn."""
-        self._run(find_waiting, self.table.states, self.players, self.idle, self._waiting)
+        self._run(kernels.find_waiting, self.table.states, self.players, self.idle, self._waiting)
         return which[self._waiting[which]]
 
     def to_play(self) -> Players:
@@ -329,7 +322,9 @@ class Boards:
         All boards are shown at once; each opponent then answers its own.
         """
         while True:
-            self._run(find_waiting, self.table.states, self.players, self.idle, self._waiting)
+            self._run(
+                kernels.find_waiting, self.table.states, self.players, self.idle, self._waiting
+            )
             groups = [(one, left) for one, own in groups if (left := own[self._waiting[own]]).size]
             if not groups:
                 return
@@ -376,7 +371,7 @@ class Boards:
 
     def answer_by(self, policy: Any, which: Which) -> None:
         self._run(
-            answer_boards,
+            kernels.answer_boards,
             self.table.states,
             self.players,
             self.seeds,
@@ -418,16 +413,16 @@ class Boards:
             out = planes.reshape(count, cells, -1)
         to_play = to_play or self.side == BOTH
         self._run(
-            show_boards, self.table.states, self.players, to_play, which, out, masks,
+            kernels.show_boards, self.table.states, self.players, to_play, which, out, masks,
             self.env.extra_planes, kind=out.flags.f_contiguous,  # differs for a single board
         )  # fmt: skip
 
     def _run(self, function: Callable[..., Any], *arguments: Any, kind: Any = None) -> Any:
-        """Run a kernel of this module, compiled if the game is; `kind` tells types apart."""
+        """Run a kernel, compiled if the game is; `kind` tells types apart."""
         run = self._specialised.get((function, kind))
         if run is None:
             run = function
             if is_compiled(self.game):
-                run = COMPILED[function].specialise(self.game, *arguments)
+                run = kernels.compiled_for_boards(function).specialise(self.game, *arguments)
             self._specialised[function, kind] = run
         return run(self.game, *arguments)

@@ -1,13 +1,15 @@
 """What compiled code does for learners: kernels over many boards."""
 
-from typing import Any, Final
+from collections.abc import Callable
+from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hexenv.compiled import CompiledFunction, kernel, scratch_array
 from hexenv.envs.observation import write_planes
-from hexenv.games.table import GameTable, Which, play_in_games, write_movers
+from hexenv.games.table import GameTable, Which
 from hexenv.learners.lineup import Masks, Shares
 from hexenv.learners.policies import Stream
 
@@ -176,18 +178,7 @@ def show_boards(
             game.legal_mask(state, owners, masks[i])
 
 
-COMPILED: Final = {
-    function: CompiledFunction(function, "the boards")
-    for function in (
-        start_boards,
-        choose_opponents,
-        play_boards,
-        play_in_games,
-        answer_boards,
-        find_waiting,
-        write_movers,
-        score_boards,
-        count_results,
-        show_boards,
-    )
-}
+@cache
+def compiled_for_boards(function: Callable[..., Any]) -> CompiledFunction:
+    """A kernel over boards as machine code; the same for all boards."""
+    return CompiledFunction(function, "the boards")

@@ -52,9 +52,6 @@ class LearnerOptions:
             raise ValueError(f"expected a penalty of at most 0, got {self.penalty!r}")
 
 
-LEARNER_OPTIONS = tuple(field.name for field in fields(LearnerOptions))
-
-
 def take_options(
     game: str | Callable[..., BoardEnv], options: dict[str, Any], also: Iterable[str] = ()
 ) -> tuple[BoardEnv, LearnerOptions]:
@@ -69,15 +66,6 @@ def take_options(
         TypeError: If the function does not have one of the options, naming those that there are.
         ValueError: If an option is out of its range, or there is no such function.
     """
-    of_learner = {name: options[name] for name in LEARNER_OPTIONS if name in options}
-    of_game = {name: value for name, value in options.items() if name not in of_learner}
-    return make_raw_env(game, of_game, also), LearnerOptions(**of_learner)
-
-
-def make_raw_env(
-    game: str | Callable[..., BoardEnv], options: dict[str, Any], also: Iterable[str]
-) -> BoardEnv:
-    """The environment behind a Gymnasium one; see `take_options`."""
     if isinstance(game, str):
         module, _, name = game.partition(":")
         try:
@@ -89,14 +77,16 @@ def make_raw_env(
     make: Any = game
     made_by = getattr(make, "func", make)  # of a `functools.partial`
     title = getattr(made_by, "__module__", "").rpartition(".")[2] or "environment"
-    also = ("opponent", *also, *LEARNER_OPTIONS)
-    expect_parameters(title, make, (), options, also)
-    env = make(**options)
+    names = [field.name for field in fields(LearnerOptions)]
+    of_learner = {name: options[name] for name in names if name in options}
+    of_game = {name: value for name, value in options.items() if name not in of_learner}
+    expect_parameters(title, make, (), of_game, ("opponent", *also, *names))
+    env = make(**of_game)
     unwrapped: Any = getattr(env, "unwrapped", None)
     if not isinstance(unwrapped, BoardEnv):
         got = shortened(env)
         raise TypeError(f"{title}: expected a function that makes a BoardEnv, got one of {got}")
-    return env
+    return env, LearnerOptions(**of_learner)
 
 
 def action_array(actions: Any, shape: tuple[int, ...], game: Game) -> NDArray[np.int64]:

@@ -175,7 +175,7 @@ def shown_of(game: Game, lengths: NDArray[np.int64], actions: NDArray[np.int16])
     state, into = base.new_states(game, 1), shown._replace(observations=cells)
     wrong = int(show(game, state, lengths, actions, NOTHING_EXTRA, into))
     if wrong >= 0:
-        raise ValueError(f"expected whole games by the rules, got another, number {wrong} of them")
+        raise ValueError(f"expected moves by the rules in whole games, got others in game {wrong}")
     return shown
 
 
