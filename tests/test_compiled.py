@@ -70,7 +70,7 @@ class Place:
         self.path = path
         self.user_cache = path / "user" / "cache"
         self.beside = path / "hexenv" / "__pycache__" / "compiled"
-        source = Path(compiled_module.__file__).parents[1]
+        source = Path(compiled_module.__file__).parents[2]
         for package in ("hexenv", "agents"):
             copytree(source / package, path / package, ignore=ignore_patterns("__pycache__"))
             # A program imports only what it names, and no SciPy, which saves half of its time.

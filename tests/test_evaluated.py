@@ -1,7 +1,6 @@
 """Searches with an evaluator: against references written anew, in every engine, batch and cache."""
 
 import importlib
-import json
 import math
 import zlib
 from typing import NamedTuple
@@ -1045,20 +1044,6 @@ def test_a_tree_comes_back_from_its_file(tmp_path):
         PUCTAgent(PolicyAgent(learned), c=2.0).load(tmp_path / "tree.npz")
     with pytest.raises(ValueError, match="expected no tree"):
         GumbelAgent(PolicyAgent(learned)).load(tmp_path / "tree.npz")
-
-
-def test_the_names_in_saved_trees_stay_as_they_are(tmp_path):
-    found = []
-    for agent in (PUCTAgent(PolicyAgent(learned), 9), ANETRolloutMCTS(PolicyAgent(learned), 9)):
-        agent.act(started("5"))
-        agent.save(tmp_path / "tree.npz")
-        with np.load(tmp_path / "tree.npz") as archive:
-            found.append(json.loads(archive["about"].tobytes())["variant"]["selection"])
-            assert {"0.spread", "0.extras.worth", "0.extras.noise"} <= set(archive.files)
-    even = {"part": "Indifferent", "value": 0.0}
-    numbers = {"c": 0.625, "base": 19652.0, "fpu": 0.0, "noise_share": 0.0}
-    assert found[0] == {"part": "PUCT", "assessor": even, **numbers}
-    assert found[1] == {"part": "EvaluatedUCB1", "assessor": 1.0, "c": 1.0}
 
 
 def test_exploration_is_a_parameter_of_anet():

@@ -32,6 +32,8 @@ def test_every_system_has_its_row():
 
 @pytest.mark.parametrize(("system", "text"), list(texts()))
 def test_it_is_played_by_its_text(system, text):
+    if "network:" in text or "net=" in text:
+        pytest.importorskip("torch", reason="the extra train is not installed")
     module, options = GAMES[system]
     agent = make_agent(text, seed=1)
     agent.simulations = 20  # those of the text take their time where nothing is compiled

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from agents.learning.data.lockstep import Lockstep
 from environments import make
 
+from agents.learning.data.lockstep import Lockstep
 from hexenv.games.table import (
     GOES_ON,
     compiled_begin_game,
