@@ -55,6 +55,34 @@ def test_no_chain_of_imports_is_long():
     assert floors(longest) <= 15, longest
 
 
+@cache
+def needs_at_all(module):
+    """The modules of ours that one imports at its top or in a function, not for types alone."""
+    tree = ast.parse(SOURCES[module].read_text(encoding="utf-8"))
+    for_types = {
+        node
+        for top in tree.body
+        if isinstance(top, ast.If) and "TYPE_CHECKING" in ast.unparse(top.test)
+        for node in ast.walk(top)
+    }
+    found = set()
+    for node in set(ast.walk(tree)) - for_types:
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= {name if name in SOURCES else node.module for name in names}
+    return frozenset(found & SOURCES.keys() - {module, "agents", "hexenv"})
+
+
+def test_there_are_no_circles_of_imports():
+    for module in SOURCES:
+        found, waiting = set(), [module]
+        while waiting:
+            new = needs_at_all(waiting.pop()) - found
+            found |= new
+            waiting += new
+        assert module not in found, module
+
+
 def test_uct_needs_few_modules():
     assert len(all_needs("agents.mcts.uct")) <= 37
 

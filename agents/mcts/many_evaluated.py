@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.mcts.evaluated_search import EvaluatedSearchAgent
 from agents.mcts.many_games import ManyGames
 from agents.search.evaluated import EvaluatedSearch, new_cache, new_trees, tree_of
 from agents.search.many import compiled_make_many_ready
