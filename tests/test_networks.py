@@ -23,6 +23,7 @@ from agents.learning.configuration import Configuration, NetworkOptions, as_dict
 from agents.learning.configuration import make as configured  # noqa: E402
 from agents.learning.evaluator import NetworkEvaluator, traced  # noqa: E402
 from agents.learning.files import (  # noqa: E402
+    checksum,
     find_network,
     game_of,
     load_network,
@@ -479,7 +480,7 @@ def test_a_saved_network_is_the_same_network(tmp_path, board, kind):
 def header_of(**changes):
     header = {
         "format": "hexenv-network",
-        "version": 1,
+        "version": 2,
         "game": "tictactoe",
         "options": {},
         "network": as_dict(KINDS["dense"]),
@@ -488,13 +489,13 @@ def header_of(**changes):
     return {key: value for key, value in {**header, **changes}.items() if value is not ...}
 
 
-def write(path, header, tensors=None):
+def write(path, header, tensors=None, sha256=None):
     network = new_network(game_on("tictactoe"), KINDS["dense"], seed=1)
     found = {name: tensor.contiguous() for name, tensor in weights_of(network).items()}
+    found = found if tensors is None else tensors(found)
     text = header if isinstance(header, str) else json.dumps(header)
-    path.write_bytes(
-        safetensors.save(found if tensors is None else tensors(found), {"hexenv": text})
-    )
+    about_file = {"hexenv": text, "sha256": sha256 or checksum(text, found)}
+    path.write_bytes(safetensors.save(found, about_file))
 
 
 def test_a_network_that_its_file_does_not_hold_takes_no_memory(tmp_path):
@@ -512,10 +513,10 @@ def test_a_network_that_its_file_does_not_hold_takes_no_memory(tmp_path):
 @pytest.mark.parametrize(
     ("header", "message"),
     [
-        (header_of(format="onnx"), "net, got onnx 1"),
-        (header_of(version=3), "version 1 or 2 .*got hexenv-network 3"),
-        (header_of(version=[1]), "version 1 or 2 .*got hexenv-network"),
-        (header_of(version=2), "damaged .*net.*another checksum"),
+        (header_of(format="onnx"), "net, got onnx 2"),
+        (header_of(version=3), "version 2 .*got hexenv-network 3"),
+        (header_of(version=1), "version 2 .*got hexenv-network 1"),
+        (header_of(version=[1]), "version 2 .*got hexenv-network"),
         ([1], "expected a JSON object"),
         ("{", "damaged .*net"),
         (header_of(game="chess"), "net.*chess"),
@@ -562,7 +563,7 @@ def test_damaged_files_are_refused_by_name(tmp_path):
             load_network(path)
     path.write_bytes(safetensors.save({"a": torch.ones(1)}))
     with pytest.raises(
-        ValueError, match=r"expected hexenv-network of version 1 or 2 in .*, got None None"
+        ValueError, match=r"expected hexenv-network of version 2 in .*, got None None"
     ):
         load_network(path)
     with pytest.raises(FileNotFoundError):
@@ -607,13 +608,10 @@ def test_a_shipped_network_has_a_checksum(tmp_path, name):
         load_network(path)
 
 
-def test_a_network_without_a_checksum_is_still_read(tmp_path):
-    """As they were written before version 2."""
-    saved = load_network(find_network("tictactoe"))
-    weights = {name: part.contiguous() for name, part in weights_of(saved.network).items()}
-    write(tmp_path / "old", header_of(network=as_dict(saved.options)), lambda found: weights)
-    found = weights_of(load_network(tmp_path / "old").network)
-    assert all(torch.equal(found[name], weights[name]) for name in weights)
+def test_a_network_with_another_checksum_is_refused(tmp_path):
+    write(tmp_path / "net", header_of(), sha256="0" * 64)
+    with pytest.raises(ValueError, match=r"damaged .*net.*another checksum"):
+        load_network(tmp_path / "net")
 
 
 def test_a_network_that_cannot_be_written_leaves_the_one_before(tmp_path, monkeypatch):
