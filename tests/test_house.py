@@ -20,18 +20,23 @@ GENERAL = tuple(
 """Packages that name no game."""
 
 
-@cache
-def needs(module, deep=False):
-    """The modules of ours that one imports at its top, or anywhere in it."""
-    tree = ast.parse(SOURCES[module].read_text(encoding="utf-8"))
+def named_in(nodes):
+    """The modules of ours that some statements import."""
     found = set()
-    for node in ast.walk(tree) if deep else tree.body:
+    for node in nodes:
         if isinstance(node, ast.ImportFrom) and node.module:
             names = {f"{node.module}.{alias.name}" for alias in node.names}
             found |= {name if name in SOURCES else node.module for name in names}
         elif isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
-    return frozenset(found & SOURCES.keys() - {module})
+    return frozenset(found & SOURCES.keys())
+
+
+@cache
+def needs(module, deep=False):
+    """The modules of ours that one imports at its top, or anywhere in it."""
+    tree = ast.parse(SOURCES[module].read_text(encoding="utf-8"))
+    return named_in(ast.walk(tree) if deep else tree.body) - {module}
 
 
 @cache
@@ -65,12 +70,7 @@ def needs_at_all(module):
         if isinstance(top, ast.If) and "TYPE_CHECKING" in ast.unparse(top.test)
         for node in ast.walk(top)
     }
-    found = set()
-    for node in set(ast.walk(tree)) - for_types:
-        if isinstance(node, ast.ImportFrom) and node.module:
-            names = {f"{node.module}.{alias.name}" for alias in node.names}
-            found |= {name if name in SOURCES else node.module for name in names}
-    return frozenset(found & SOURCES.keys() - {module, "agents", "hexenv"})
+    return named_in(set(ast.walk(tree)) - for_types) - {module, "agents", "hexenv"}
 
 
 def test_there_are_no_circles_of_imports():

@@ -619,3 +619,9 @@ def test_it_beats_plain_search_with_ten_times_the_simulations():
     agents = [RHMCTS(simulations=200), UCT(simulations=2_000)]
     results = list(play_match(env, agents, 2, seed=1))
     assert [result.outcome for result in results] == [1, 1]
+
+
+@pytest.mark.parametrize("eager", [False, True])
+def test_it_searches_no_graph(eager):
+    with pytest.raises(ValueError, match="keeps nothing of its own with transpositions"):
+        RHMCTS(eager=eager, transpositions=True)

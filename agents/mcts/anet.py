@@ -109,7 +109,6 @@ class ANETRolloutMCTS(EvaluatedSearchAgent):
         return action
 
     def worker_class(self) -> type[TreeWorker]:
-        super().worker_class()
         return RolloutWorker
 
     def is_over(self) -> bool:

@@ -98,7 +98,6 @@ class EvaluatedSearchAgent(TreeSearchAgent):
         return None
 
     def worker_class(self) -> type[TreeWorker]:
-        super().worker_class()  # refuses what cannot be searched
         return EvaluatedWorker
 
     def cache_size(self) -> int:

@@ -6,10 +6,12 @@ from typing import Any, cast
 import numpy as np
 
 from agents.mcts.roots import principal_variation
-from agents.mcts.worker import TreeWorker, nodes_for
+from agents.mcts.worker import TreeWorker
 from agents.search import graph
+from agents.search.children import nodes_for
 from agents.search.graph import Graph
 from agents.search.tree import Tree
+from agents.search.variant import Variant
 
 
 class GraphWorker(TreeWorker):
@@ -59,3 +61,9 @@ class GraphWorker(TreeWorker):
         if self.variant is None:  # after `reset`, the content of the arrays is of no use
             state["tree"] = state["graph"] = None
         return state
+
+
+def graph_worker_for(variant: Variant) -> type[GraphWorker]:
+    """The class of what searches graphs; ValueError for a variant that cannot be searched so."""
+    graph.check_variant(variant)
+    return GraphWorker

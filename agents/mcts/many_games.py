@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from agents.core.agent import Statistics
 from agents.mcts.planner import expect_room
-from agents.mcts.worker import TreeWorker, nodes_for
+from agents.mcts.worker import TreeWorker
 from agents.planning.environment import View, check_in_play, is_transparent
+from agents.search.children import nodes_for
 from agents.search.many import (
     NOT_READY,
     Positions,

@@ -95,19 +95,18 @@ class TreeSearchAgent(AgentBase):
         self._statistics_found: Statistics | None = None
         self._find_statistics: Callable[[], Statistics] | None = None
         self.advisers = Advisers(settings, game_knowledge)
-        self.planner = Planner(self.variant, settings, self.worker_class())
+        kind = self.worker_class()
+        if settings.transpositions:
+            from agents.mcts.graph_worker import graph_worker_for  # few agents search graphs
+
+            kind = graph_worker_for(self.variant)
+        self.planner = Planner(self.variant, settings, kind)
         if settings.knowledge is not None:
             check_knowledge_fits(type(self).__name__, settings.knowledge, self.planner)
 
     def worker_class(self) -> type[TreeWorker]:
-        """The class of what searches its trees."""
-        if not self.settings.transpositions:
-            return TreeWorker
-        from agents.mcts.graph_worker import GraphWorker  # few agents search graphs
-        from agents.search.graph import check_variant
-
-        check_variant(self.variant)
-        return GraphWorker
+        """The class of what searches its trees, if it searches no graph."""
+        return TreeWorker
 
     @property
     def statistics(self) -> Statistics | None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from agents.mcts.roots import principal_variation
 from agents.planning.environment import View
-from agents.search.children import most_new_nodes
+from agents.search.children import most_new_nodes, nodes_for
 from agents.search.mcts import compiled_search
 from agents.search.simulation import Simulation
 from agents.search.tree import (
@@ -185,8 +185,3 @@ def go_down(tree: Tree, actions: Sequence[int]) -> bool:
     keep_subtree(tree, node)
     tree.proof[ROOT] = UNPROVEN  # until the search has looked at its children
     return True
-
-
-def nodes_for(simulations: int, num_actions: int) -> int:
-    """A bound on the nodes of a tree whose nodes get all their children at once."""
-    return 1 + (simulations + 1) * num_actions

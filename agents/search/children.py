@@ -217,6 +217,11 @@ def has_all_children(
     return True
 
 
+def nodes_for(simulations: int, num_actions: int) -> int:
+    """A bound on the nodes of a tree whose nodes get all their children at once."""
+    return 1 + (simulations + 1) * num_actions
+
+
 def most_new_nodes(simulations: int, num_actions: int, kept: int) -> int:
     """A bound on the nodes that simulations add to a tree which grows and has `kept` nodes.
 
@@ -224,7 +229,7 @@ def most_new_nodes(simulations: int, num_actions: int, kept: int) -> int:
     accounts for a few new nodes; a node that was kept may have had its visits earlier.
     """
     amortised = num_actions + FEW_ACTIONS * simulations + GROWTH * kept
-    return 1 + min((simulations + 1) * num_actions, amortised + num_actions)
+    return min(nodes_for(simulations, num_actions), 1 + amortised + num_actions)
 
 
 # ---- which one a simulation goes down to ---------------------------------------------------------

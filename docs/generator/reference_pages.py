@@ -14,7 +14,7 @@ SETUP = """\
 >>> env.reset(options={"moves": "1 4 2 5"})  # now 3 wins: action 2
 """
 """What comes before each example: the tests run it, and the reference shows it once a page."""
-BEFORE = f"Each example begins with:\n\n```pycon\n{SETUP}```"
+BEFORE = f"What the examples after `>>>` take as given:\n\n```pycon\n{SETUP}```"
 MODULES = {
     "Environments": ["hexenv.envs.aec", "hexenv.envs.standard_wrapper"],
     "Learners": ["hexenv.learners.single", "hexenv.wrappers", "hexenv.learners.options"],

@@ -176,10 +176,13 @@ def full_signature(function: Callable[..., Any]) -> inspect.Signature:
     of = function.__mro__[1] if inspect.isclass(function) else returned
     if options is not None and inspect.isclass(of):
         defaults: Mapping[str, Any] = getattr(function, "other_defaults", {})
-        known: dict[str, inspect.Parameter] = {}
-        for each in (getattr(function, "settings_class", None), of):
-            if not is_class or inspect.isfunction(getattr(each, "__init__", None)):
-                known |= {} if each is None else full_signature(each).parameters
+        declaring: list[Any] = [getattr(function, "settings_class", None), of]
+        known = {
+            name: parameter
+            for each in declaring
+            if inspect.isfunction(getattr(each, "__init__", None))
+            for name, parameter in full_signature(each).parameters.items()
+        }
         found.pop()
         for name in options.__annotations__:
             one = known.get(name, inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY))
