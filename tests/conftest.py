@@ -1,4 +1,7 @@
-"""How a test runs: as plain Python, unless it is marked `compiled`; and two options for CI."""
+"""How a test runs: as plain Python, unless it is marked `compiled`; and two options for CI.
+
+Tests with hypothesis draw the same examples in every run.
+"""
 
 import os
 import zlib
@@ -6,8 +9,20 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from hexenv.compiled import interpreted, uses_machine_code
+
+# The same examples in every run; HYPOTHESIS_PROFILE=default draws new ones.
+settings.register_profile(
+    "fixed",
+    derandomize=True,
+    database=None,
+    deadline=None,
+    max_examples=25,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 
 HAS_COMPILER = uses_machine_code()
 
