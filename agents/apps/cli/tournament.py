@@ -23,7 +23,7 @@ from agents.core.reading import read_object
 from agents.core.structured import check_fields, expect_keys
 from agents.records.plots import check_plot, tournament_plot, write_plot
 
-Name = Annotated[str, Meta(min_length=1, title="the name of a file")]
+Name = Annotated[str, Meta(min_length=1)]
 
 
 @dataclass(frozen=True)
