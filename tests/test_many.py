@@ -273,14 +273,18 @@ class Stubborn(UCT):
 
 
 class Named(UCT):
-    """A class of a user that changes nothing."""
+    """A class of a user that says that it changes nothing."""
 
-    name = "named"
+    plays_many = True
 
 
-def test_a_class_with_methods_of_its_own_plays_by_them():
-    assert Stubborn(simulations=5).play_many(make("tictactoe"), 2) is None
-    assert Named(simulations=5).play_many(make("tictactoe"), 2) is not None
+class NamedAndStubborn(Stubborn, Named):
+    """One that says nothing of itself."""
+
+
+def test_a_class_from_outside_plays_many_games_if_it_says_so():
+    for kind, many in ((Stubborn, False), (Named, True), (NamedAndStubborn, False)):
+        assert (kind(simulations=5).play_many(make("tictactoe"), 2) is not None) is many
 
 
 def test_a_copy_has_room_for_trees_that_have_grown():

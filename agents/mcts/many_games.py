@@ -55,13 +55,14 @@ def many_searches(
 def plays_alike(agent: "TreeSearchAgent", env: Any) -> bool:
     """Whether an agent runs a number of simulations in one tree, and nothing else.
 
-    A class from outside this package that has methods of its own may do anything.
+    A class from outside this package may do anything: it is asked game by game, unless it says
+    ``plays_many = True`` itself.
     """
-    kinds, settings = type(agent).__mro__, agent.settings
-    ours = next(kind for kind in kinds if kind.__module__.startswith("agents."))
-    changed = {name for kind in kinds[: kinds.index(ours)] for name in vars(kind)}
+    kind, settings = type(agent), agent.settings
+    is_ours = kind.__module__.startswith("agents.")
     return (
-        not any(callable(getattr(ours, name, None)) for name in changed if name[:2] != "__")
+        (is_ours or "plays_many" in vars(kind))
+        and agent.plays_many
         and agent.planner.kind.can_play_many
         and is_transparent(env)
         and agent.simulations is not None

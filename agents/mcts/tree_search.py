@@ -69,6 +69,7 @@ class TreeSearchAgent(AgentBase):
     changed_in_place = ("planner",)
     batch: int = 1  # simulations that are begun together
     is_for_two: bool = False  # whether it plans only where there are two players
+    plays_many: bool = True  # whether its search in many games is its search in one
 
     def __init__(
         self,
@@ -158,8 +159,8 @@ class TreeSearchAgent(AgentBase):
         """The agent in many games at once, in environments like one of hexenv.
 
         None if it can play them only one by one: with several workers, a budget of time, knowledge,
-        a graph or anything else besides one tree with a number of simulations, or where a class of
-        yours has methods of its own.
+        a graph or anything else besides one tree with a number of simulations, and where its class
+        is one of yours that does not say ``plays_many = True``.
         """
         from agents.mcts.many_games import many_searches  # few programs play many
 
