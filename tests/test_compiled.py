@@ -208,12 +208,12 @@ def test_later_processes_load_what_the_first_compiled_until_a_rule_is_edited(pla
 SEARCH = """
 import numpy as np
 import hexenv.render.ansi
-from agents.search import mcts, playout, reward, selection, tree
+from agents.search import mcts, playout, reward, selection, tree, variant as variants
 from hexenv.games import base, tictactoe
 game = tictactoe.new()
-variant = mcts.Variant(selection.UCB1(1.0), playout.Uniform(), reward.WinLoss())
+variant = variants.Variant(selection.UCB1(1.0), playout.Uniform(), reward.WinLoss())
 root, state, nodes = base.new_state(game), base.new_state(game), tree.new_tree(5000)
-simulation = mcts.simulation_for(variant, game)
+simulation = variants.simulation_for(variant, game)
 rng = np.random.default_rng(1)
 mcts.compiled_search(game, root, state, nodes, variant, simulation, 500, rng)
 print(nodes.visits[1:10].tolist())

@@ -148,7 +148,8 @@ def blocks_of(page):
 
 def commands_of(block):
     """The command lines of a block, without their comments."""
-    lines = (re.sub(r"(^|\s+)#\s.*$", "", line) for line in block.code.splitlines())
+    whole = re.sub(r" *\\\n *", " ", block.code)  # a command may take several lines
+    lines = (re.sub(r"(^|\s+)#\s.*$", "", line) for line in whole.splitlines())
     return [line for line in lines if line]
 
 

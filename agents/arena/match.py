@@ -17,8 +17,7 @@ from agents.arena.specification import OPENING_PLIES
 from agents.core.agent import Agent, ForfeitError
 from agents.planning.environment import action_mask, check_in_play, is_over
 from agents.planning.foreign import ForeignGame, ForeignState
-from hexenv.common.messages import shortened
-from hexenv.games.base import whole_number
+from hexenv.common.messages import shortened, whole_number
 
 OnMove = Callable[[Any, int, int], None]
 """Called after each move with the environment, the number of the agent, and its action."""

@@ -1,13 +1,25 @@
 """Checks of agents' parameters, for their constructors; they raise `ValueError`."""
 
 import functools
+import inspect
 import math
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from numbers import Real
-from typing import Any, Final, NamedTuple, cast, get_type_hints
+from types import NoneType, UnionType
+from typing import (
+    Annotated,
+    Any,
+    Final,
+    NamedTuple,
+    Self,
+    TypeAlias,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
-from hexenv.common.messages import not_one_of, true_or_false
-from hexenv.games.base import whole_number
+from hexenv.common.messages import not_one_of, true_or_false, whole_number
 
 DEFAULT_SIMULATIONS: Final = 1_000
 MOST_SIMULATIONS: Final = 10**12
@@ -44,7 +56,7 @@ def whole_number_within(name: str, value: Any, least: int, most: int) -> int:
     return number
 
 
-def number_within(name: str, value: float, least: float = 0.0, most: float = 1e9) -> float:
+def number_within(name: str, value: float, least: float, most: float) -> float:
     """A number from `least` to `most`."""
     try:
         number = float(value)
@@ -55,7 +67,7 @@ def number_within(name: str, value: float, least: float = 0.0, most: float = 1e9
     return number
 
 
-# ---- options that a class declares, each in one place --------------------------------------------
+# ---- options, declared by the types of parameters and fields -------------------------------------
 
 
 class OneOf(NamedTuple):
@@ -67,30 +79,75 @@ class OneOf(NamedTuple):
 class Within(NamedTuple):
     """The least and the greatest value of an option: ``Annotated[float, Within(0.0, 1.0)]``."""
 
-    least: float
-    most: float
+    least: float = 0.0
+    most: float = 1e9
+
+
+Positive: TypeAlias = Annotated[float, Within()]
+"""A number from 0, such as the weight of exploration."""
+Share: TypeAlias = Annotated[float, Within(0.0, 1.0)]
+FirstPlayUrgency: TypeAlias = Annotated[float, Within(-1e9, math.inf)]
+
+
+class Option(NamedTuple):
+    """What a type says of an option."""
+
+    kinds: tuple[Any, ...]  # the types of its values
+    bounds: OneOf | Within | None
+
+    @classmethod
+    def of(cls, hint: Any) -> Self:
+        """The option with a type."""
+        known = [each for each in getattr(hint, "__metadata__", ()) if isinstance(each, BOUNDS)]
+        kind = hint.__origin__ if known else hint
+        kinds = get_args(kind) if get_origin(kind) is UnionType else (kind,)
+        return cls(kinds, known[0] if known else None)
+
+    def checked(self, name: str, value: Any) -> Any:
+        """A value in the form that is declared, or a ValueError."""
+        if NoneType in self.kinds and value is None:
+            return None
+        if bool in self.kinds:
+            return true_or_false(name, value)
+        if isinstance(self.bounds, OneOf):
+            return expect_one_of(name, value, self.bounds.words)
+        if self.bounds is None:
+            return value
+        if int in self.kinds:
+            return whole_number_within(name, value, int(self.bounds.least), int(self.bounds.most))
+        return number_within(name, value, *self.bounds)
+
+
+BOUNDS: Final = (OneOf, Within)
 
 
 @functools.cache
-def declared(cls: type[Any]) -> dict[str, tuple[Any, Any]]:
-    """The type of each field of a class, and its `OneOf` or `Within`, or None."""
-    found: dict[str, tuple[Any, Any]] = {}
-    for name, hint in get_type_hints(cls, include_extras=True).items():
-        bounds = getattr(hint, "__metadata__", (None,))
-        found[name] = getattr(hint, "__origin__", hint) if bounds[0] else hint, bounds[0]
-    return found
+def declared(cls: type[Any]) -> dict[str, Option]:
+    """The options that a dataclass declares."""
+    hints = get_type_hints(cls, include_extras=True)
+    return {name: Option.of(hint) for name, hint in hints.items()}
 
 
 def check_fields(options: Any) -> None:
     """Put the fields of a dataclass into the form that they are declared in, or refuse them."""
-    for name, (kind, bounds) in declared(cast("type[Any]", type(options))).items():
-        value = getattr(options, name)
-        if kind is bool:
-            value = true_or_false(name, value)
-        elif isinstance(bounds, OneOf):
-            value = expect_one_of(name, value, bounds.words)
-        elif isinstance(bounds, Within) and kind is int:
-            value = whole_number_within(name, value, int(bounds.least), int(bounds.most))
-        elif isinstance(bounds, Within):
-            value = number_within(name, value, bounds.least, bounds.most)
-        object.__setattr__(options, name, value)
+    for name, option in declared(cast("type[Any]", type(options))).items():
+        object.__setattr__(options, name, option.checked(name, getattr(options, name)))
+
+
+def checking_options(constructor: Callable[..., None]) -> Callable[..., None]:
+    """A constructor that gets its options in the form that its parameters declare."""
+    parameters = list(inspect.signature(constructor).parameters.values())
+    options = {each.name: Option.of(each.annotation) for each in parameters}
+    options = {name: each for name, each in options.items() if each.bounds or each.kinds == (bool,)}
+    if not options:
+        return constructor
+
+    @functools.wraps(constructor)
+    def construct(*arguments: Any, **named: Any) -> None:
+        given = dict(zip((each.name for each in parameters), arguments, strict=False)) | named
+        for name, option in options.items():
+            if name in given:
+                given[name] = option.checked(name, given[name])
+        constructor(given.pop(parameters[0].name), **given)
+
+    return construct

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.core.options import number_within
+from agents.core.options import Positive, Share
 from agents.mcts.evaluated_search import EvaluatedSearchAgent, EvaluatedWorker
 from agents.mcts.rollouts import RolloutEvaluator
 from agents.mcts.settings import SearchOptions
@@ -83,21 +83,18 @@ class ANETRolloutMCTS(EvaluatedSearchAgent):
         policy: EvaluatorSource,
         simulations: int | None = None,
         seconds: float | None = None,
-        c: float = 1.0,
-        epsilon: float = 0.2,
-        epsilon_decay: float = 1.0,
-        mix: float = 0.0,
+        c: Positive = 1.0,
+        epsilon: Share = 0.2,
+        epsilon_decay: Share = 1.0,
+        mix: Share = 0.0,
         batch: int = 8,
         **options: Unpack[SearchOptions],
     ) -> None:
-        self.epsilon = number_within("epsilon", epsilon, 0.0, 1.0)
-        self.epsilon_decay = number_within("epsilon_decay", epsilon_decay, 0.0, 1.0)
-        self.mix = number_within("mix", mix, 0.0, 1.0)
+        self.epsilon, self.epsilon_decay, self.mix = epsilon, epsilon_decay, mix
         self.moves = 0
         self._deadline = math.inf  # of the present search, and the last look at the clock in it
         self._looked = 0.0
-        rule = EvaluatedUCB1(number_within("c", c))
-        super().__init__(policy, rule, simulations, seconds, batch, **options)
+        super().__init__(policy, EvaluatedUCB1(c), simulations, seconds, batch, **options)
 
     def reset(self, seed: int | None = None) -> None:
         super().reset(seed)

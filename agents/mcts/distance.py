@@ -4,12 +4,11 @@ A win at the next ply scores 1000, a later one 1 / plies, a loss the negative; a
 loss for either side. Scores are kept as rewards in [0, 1]: 1/2 + score / 2000.
 """
 
-import math
-from typing import NamedTuple, Unpack
+from typing import Annotated, NamedTuple, Unpack
 
 import numpy as np
 
-from agents.core.options import number_within
+from agents.core.options import Positive, Within
 from agents.mcts.playouts import variant_of
 from agents.mcts.settings import SearchOptions
 from agents.mcts.tree_search import TreeSearchAgent
@@ -109,17 +108,14 @@ class DistanceMCTS(TreeSearchAgent):
         self,
         simulations: int | None = None,
         seconds: float | None = None,
-        c: float = math.sqrt(2),
-        decisive: float = 1000.0,
-        power: float = 1.0,
-        draw: float = -1.0,
+        c: Positive = 2**0.5,
+        decisive: Annotated[float, Within(1)] = 1000.0,
+        power: Annotated[float, Within(0, 100)] = 1.0,
+        draw: Annotated[float, Within(-1, 1)] = -1.0,
         literal: bool = False,
         playout: str = "fast",
         **options: Unpack[SearchOptions],
     ) -> None:
-        decisive = number_within("decisive", decisive, 1)
-        rule = LiteralUCB if literal else DistanceUCB
-        selection = rule(number_within("c", c), decisive)
-        power, draw = number_within("power", power, 0, 100), number_within("draw", draw, -1, 1)
+        selection = (LiteralUCB if literal else DistanceUCB)(c, decisive)
         variant = variant_of(selection, playout, DistanceScore(decisive, power, draw))
         super().__init__(variant, simulations, seconds, **options)

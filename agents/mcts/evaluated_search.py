@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, Unpack, cast
+from typing import TYPE_CHECKING, Annotated, Any, Final, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from agents.core.agent import Statistics
-from agents.core.options import whole_number_within
+from agents.core.options import Within
 from agents.mcts.settings import SearchOptions
 from agents.mcts.tree_search import TreeSearchAgent
 from agents.mcts.worker import TreeWorker, WorkerRun
@@ -54,13 +54,13 @@ class EvaluatedSearchAgent(TreeSearchAgent):
         selection: Any,
         simulations: int | None,
         seconds: float | None,
-        batch: int,
+        batch: Annotated[int, Within(1, 4096)],
         **options: Unpack[SearchOptions],
     ) -> None:
         if options.get("implicit_minimax"):
             raise ValueError("expected no implicit_minimax where a policy evaluates positions")
         self.evaluator: Any = as_evaluator(policy)
-        self.batch = whole_number_within("batch", batch, 1, 4096)
+        self.batch = batch
         super().__init__(Variant(selection, Uniform(), WinLoss()), simulations, seconds, **options)
 
     @announced

@@ -1,12 +1,12 @@
 """GRAVE: RAVE that looks up its statistics at an ancestor which has enough of them."""
 
 import math
-from typing import NamedTuple, Unpack
+from typing import Annotated, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.core.options import number_within, whole_number_within
+from agents.core.options import Positive, Within
 from agents.mcts.playouts import variant_of
 from agents.mcts.rave import NOTHING_PLAYED, PLAIN_C, amaf_extras, initialise_amaf, update_amaf
 from agents.mcts.settings import SearchOptions
@@ -113,17 +113,12 @@ class GRAVE(TreeSearchAgent):
         self,
         simulations: int | None = None,
         seconds: float | None = None,
-        ref: int = 50,
-        bias: float = 1e-5,
-        c: float = 0.0,
-        plain_every: int = 30,
+        ref: Annotated[int, Within(0, 2**31)] = 50,
+        bias: Positive = 1e-5,
+        c: Positive = 0.0,
+        plain_every: Annotated[int, Within(0, 2**31)] = 30,
         playout: str = "fast",
         **options: Unpack[SearchOptions],
     ) -> None:
-        rule = Grave(
-            whole_number_within("ref", ref, 0, 2**31),
-            number_within("bias", bias),
-            number_within("c", c),
-            plain_every=whole_number_within("plain_every", plain_every, 0, 2**31),
-        )
+        rule = Grave(ref, bias, c, plain_every=plain_every)
         super().__init__(variant_of(rule, playout), simulations, seconds, **options)

@@ -8,13 +8,13 @@ appendix D). The improved policy is better in expectation, however few simulatio
 import math
 import os
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypedDict, Unpack
+from typing import Annotated, Any, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from agents.core.agent import Statistics
-from agents.core.options import number_within, whole_number_within
+from agents.core.options import Positive, Within
 from agents.mcts.evaluated_search import EvaluatedSearchAgent
 from agents.planning.environment import View
 from agents.search.evaluated import (
@@ -241,21 +241,16 @@ class GumbelAgent(EvaluatedSearchAgent):
     def __init__(
         self,
         policy: EvaluatorSource,
-        simulations: int = 16,
-        considered: int = 16,
-        c_visit: float = 50.0,
-        c_scale: float = 1.0,
-        noise: float = 0.0,
+        simulations: Annotated[int, Within(1, 1_000_000)] = 16,
+        considered: Annotated[int, Within(1, 1024)] = 16,
+        c_visit: Positive = 50.0,
+        c_scale: Positive = 1.0,
+        noise: Positive = 0.0,
         batch: int = 1,
         **options: Unpack[GumbelOptions],
     ) -> None:
-        self.noise = number_within("noise", noise)
-        rule = Gumbel(
-            c_visit=number_within("c_visit", c_visit),
-            c_scale=number_within("c_scale", c_scale),
-            considered=whole_number_within("considered", considered, 1, 1024),
-            simulations=whole_number_within("simulations", simulations, 1, 1_000_000),
-        )
+        self.noise = noise
+        rule = Gumbel(c_visit, c_scale, considered, simulations)
         super().__init__(policy, rule, simulations, None, batch, reuse=False, **options)
 
     def load(self, path: str | os.PathLike[str]) -> None:

@@ -5,7 +5,7 @@ from typing import NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.core.options import number_within
+from agents.core.options import Positive
 from agents.mcts.playouts import variant_of
 from agents.mcts.settings import SearchOptions
 from agents.mcts.tree_search import TreeSearchAgent
@@ -95,10 +95,10 @@ class HistoryMCTS(TreeSearchAgent):
         self,
         simulations: int | None = None,
         seconds: float | None = None,
-        c: float = 1.0,
-        weight: float = 3.0,
+        c: Positive = 1.0,
+        weight: Positive = 3.0,
         playout: str = "fast",
         **options: Unpack[SearchOptions],
     ) -> None:
-        rule = ProgressiveHistory(number_within("c", c), number_within("weight", weight))
+        rule = ProgressiveHistory(c, weight)
         super().__init__(variant_of(rule, playout), simulations, seconds, **options)

@@ -1,11 +1,11 @@
 """Last good reply: in a playout, answer a move as it was last answered in a won game."""
 
-from typing import Any, NamedTuple, Unpack
+from typing import Annotated, Any, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.core.options import number_within, whole_number_within
+from agents.core.options import Positive, Within
 from agents.mcts.playouts import make_playout
 from agents.mcts.settings import SearchOptions
 from agents.mcts.tree_search import TreeSearchAgent
@@ -130,13 +130,12 @@ class LGR(TreeSearchAgent):
         self,
         simulations: int | None = None,
         seconds: float | None = None,
-        c: float = 1.0,
-        order: int = 1,
+        c: Positive = 1.0,
+        order: Annotated[int, Within(1, 2)] = 1,
         forgetting: bool = True,
         playout: str = "fast",
         **options: Unpack[SearchOptions],
     ) -> None:
-        order = whole_number_within("order", order, 1, 2)
-        replies = LastGoodReply(order, bool(forgetting), make_playout(playout))
-        variant = Variant(UCB1(number_within("c", c)), replies, WinLoss())
+        replies = LastGoodReply(order, forgetting, make_playout(playout))
+        variant = Variant(UCB1(c), replies, WinLoss())
         super().__init__(variant, simulations, seconds, **options)

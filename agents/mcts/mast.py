@@ -6,7 +6,7 @@ from typing import Final, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.core.options import number_within
+from agents.core.options import Positive, Share
 from agents.mcts.settings import SearchOptions
 from agents.mcts.tree_search import TreeSearchAgent
 from agents.search.playout import take
@@ -119,15 +119,14 @@ class MAST(TreeSearchAgent):
         self,
         simulations: int | None = None,
         seconds: float | None = None,
-        c: float = 1.0,
-        epsilon: float = 0.4,
-        temperature: float = 0.0,
+        c: Positive = 1.0,
+        epsilon: Share = 0.4,
+        temperature: Positive = 0.0,
         **options: Unpack[SearchOptions],
     ) -> None:
-        if temperature != 0.0:  # exp(1 / temperature) has to stay finite
-            temperature = number_within("temperature", temperature, 0.01)
-        playout = Mast(number_within("epsilon", epsilon, 0, 1), temperature)
-        variant = Variant(UCB1(number_within("c", c)), playout, WinLoss())
+        if 0.0 < temperature < 0.01:  # exp(1 / temperature) has to stay finite
+            raise ValueError(f"expected temperature as 0, or from 0.01, got {temperature}")
+        variant = Variant(UCB1(c), Mast(epsilon, temperature), WinLoss())
         super().__init__(variant, simulations, seconds, **options)
 
 

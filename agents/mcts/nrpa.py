@@ -36,13 +36,7 @@ from numpy.typing import NDArray
 
 from agents.core.agent import OnSlice, SeededAgent, Statistics
 from agents.core.budget import ENDLESS, spend
-from agents.core.options import (
-    OneOf,
-    check_budget,
-    expect_one_of,
-    number_within,
-    whole_number_within,
-)
+from agents.core.options import OneOf, Within, check_budget
 from agents.planning.environment import View, check_in_play
 from agents.planning.view import check_route, planner_view
 from hexenv.compiled import (
@@ -422,25 +416,24 @@ class NRPA(SeededAgent):
         simulations: int | None = None,
         seconds: float | None = None,
         *,
-        level: int = 1,
-        iterations: int | None = None,
-        alpha: float = 0.03,
+        level: Annotated[int, Within(1, 32)] = 1,
+        iterations: Annotated[int | None, Within(1, ENDLESS)] = None,
+        alpha: Annotated[float, Within(0.0, 1e6)] = 0.03,
         mode: Annotated[str, OneOf(MODES)] = "payoff",
-        c: float = 1.0,
+        c: Annotated[float, Within(0.0, 1e6)] = 1.0,
         route: str = "auto",
         assume: str | None = None,
         seed: int | None = None,
     ) -> None:
         self.simulations, self.seconds = check_budget(simulations, seconds)
-        level = whole_number_within("level", level, 1, 32)
         if iterations is None:
             iterations = fitting_iterations(self.simulations, level)
         self.form = Form(
             levels=level,
-            iterations=whole_number_within("iterations", iterations, 1, ENDLESS),
-            alpha=number_within("alpha", alpha, 0.0, 1e6),
-            is_cooperative=expect_one_of("mode", mode, MODES) == "cooperative",
-            exploration=number_within("c", c, 0.0, 1e6),
+            iterations=iterations,
+            alpha=alpha,
+            is_cooperative=mode == "cooperative",
+            exploration=c,
         )
         check_route(route, assume)
         super().__init__(seed)

@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Unpack
+from typing import Annotated, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from agents.core.agent import Statistics
-from agents.core.options import number_within, whole_number_within
+from agents.core.options import Positive, Share, Within
 from agents.core.temperature import draw_action
 from agents.mcts.evaluated_search import EvaluatedSearchAgent
 from agents.mcts.settings import SearchOptions
@@ -131,26 +131,18 @@ class PUCTAgent(EvaluatedSearchAgent):
         policy: EvaluatorSource,
         simulations: int | None = None,
         seconds: float | None = None,
-        c: float = 0.625,
-        fpu: float = 0.0,
+        c: Positive = 0.625,
+        fpu: Annotated[float, Within(-1.0, 1.0)] = 0.0,
         batch: int = 1,
-        noise: float = 0.0,
-        noise_total: float = 10.0,
-        temperature: float = 0.0,
-        temperature_plies: int = 1_000_000,
+        noise: Share = 0.0,
+        noise_total: Annotated[float, Within(1e-3, 1e6)] = 10.0,
+        temperature: Positive = 0.0,
+        temperature_plies: Annotated[int, Within(0, 2**31)] = 1_000_000,
         **options: Unpack[SearchOptions],
     ) -> None:
-        self.noise = number_within("noise", noise, 0.0, 1.0)
-        self.noise_total = number_within("noise_total", noise_total, 1e-3, 1e6)
-        self.temperature = number_within("temperature", temperature)
-        self.temperature_plies = whole_number_within(
-            "temperature_plies", temperature_plies, 0, 2**31
-        )
-        rule = PUCT(
-            c=number_within("c", c),
-            fpu=number_within("fpu", fpu, -1.0, 1.0),
-            noise_share=self.noise,
-        )
+        self.noise, self.noise_total = noise, noise_total
+        self.temperature, self.temperature_plies = temperature, temperature_plies
+        rule = PUCT(c, fpu=fpu, noise_share=noise)
         super().__init__(policy, rule, simulations, seconds, batch, **options)
 
     def draw_noise(self, rng: np.random.Generator, num_actions: int) -> NDArray[np.float64] | None:

@@ -6,7 +6,7 @@ from typing import Annotated, Final, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.core.options import OneOf, expect_one_of, number_within
+from agents.core.options import OneOf, Positive, Share, Within
 from agents.mcts.playouts import variant_of
 from agents.mcts.settings import SearchOptions
 from agents.mcts.tree_search import TreeSearchAgent
@@ -118,17 +118,14 @@ class QualityMCTS(TreeSearchAgent):
         self,
         simulations: int | None = None,
         seconds: float | None = None,
-        c: float = 1.0,
+        c: Positive = 1.0,
         quality: Annotated[str, OneOf(QUALITIES)] = "bonus",
-        a: float = 0.25,
-        k: float = 1.4,
-        gamma: float = 0.98,
+        a: Share = 0.25,
+        k: Annotated[float, Within(0, 20)] = 1.4,
+        gamma: Share = 0.98,
         playout: str = "fast",
         **options: Unpack[SearchOptions],
     ) -> None:
-        expect_one_of("quality", quality, QUALITIES)
-        bonus = RelativeBonus(number_within("a", a, 0, 1), number_within("k", k, 0, 20))
-        discount = Discounted(number_within("gamma", gamma, 0, 1))
-        reward = bonus if quality == "bonus" else discount
-        variant = variant_of(UCB1(number_within("c", c)), playout, reward)
+        reward = RelativeBonus(a, k) if quality == "bonus" else Discounted(gamma)
+        variant = variant_of(UCB1(c), playout, reward)
         super().__init__(variant, simulations, seconds, **options)

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.core.options import OneOf, expect_one_of, number_within, whole_number_within
+from agents.core.options import FirstPlayUrgency, OneOf, Positive, Within
 from agents.mcts.playouts import variant_of
 from agents.mcts.settings import SearchOptions
 from agents.mcts.tree_search import TreeSearchAgent
@@ -178,20 +178,13 @@ class RAVE(TreeSearchAgent):
         self,
         simulations: int | None = None,
         seconds: float | None = None,
-        k: float = 3000.0,
-        c: float = 0.05,
+        k: Annotated[float, Within(1e-9)] = 3000.0,
+        c: Positive = 0.05,
         schedule: Annotated[str, OneOf(SCHEDULES)] = "mse",
-        fpu: float = math.inf,
-        plain_every: int = 30,
+        fpu: FirstPlayUrgency = math.inf,
+        plain_every: Annotated[int, Within(0, 2**31)] = 30,
         playout: str = "fast",
         **options: Unpack[SearchOptions],
     ) -> None:
-        expect_one_of("schedule", schedule, SCHEDULES)
-        rule = Rave(
-            number_within("k", k, 1e-9),
-            number_within("c", c),
-            SCHEDULES.index(schedule),
-            number_within("fpu", fpu, -1e9, math.inf),
-            whole_number_within("plain_every", plain_every, 0, 2**31),
-        )
+        rule = Rave(k, c, SCHEDULES.index(schedule), fpu, plain_every)
         super().__init__(variant_of(rule, playout), simulations, seconds, **options)

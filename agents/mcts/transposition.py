@@ -2,7 +2,7 @@
 
 from typing import ClassVar, Unpack
 
-from agents.core.options import number_within
+from agents.core.options import Positive
 from agents.mcts.playouts import variant_of
 from agents.mcts.settings import SearchOptions
 from agents.mcts.tree_search import TreeSearchAgent
@@ -39,10 +39,10 @@ class TranspositionMCTS(TreeSearchAgent):
         self,
         simulations: int | None = None,
         seconds: float | None = None,
-        c: float = 1.0,
+        c: Positive = 1.0,
         playout: str = "fast",
         **options: Unpack[SearchOptions],
     ) -> None:
         options = {**self.other_defaults, **options}
-        variant = variant_of(UCB1(number_within("c", c)), playout)
+        variant = variant_of(UCB1(c), playout)
         super().__init__(variant, simulations, seconds, **options)

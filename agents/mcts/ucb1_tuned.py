@@ -6,7 +6,7 @@ from typing import NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.core.options import number_within
+from agents.core.options import Positive
 from agents.mcts.playouts import variant_of
 from agents.mcts.settings import SearchOptions
 from agents.mcts.tree_search import TreeSearchAgent
@@ -93,10 +93,10 @@ class UCB1TunedMCTS(TreeSearchAgent):
         self,
         simulations: int | None = None,
         seconds: float | None = None,
-        c: float = 1.0,
-        variance_cap: float = 0.25,
+        c: Positive = 1.0,
+        variance_cap: Positive = 0.25,
         playout: str = "fast",
         **options: Unpack[SearchOptions],
     ) -> None:
-        rule = UCB1Tuned(number_within("c", c), number_within("variance_cap", variance_cap))
+        rule = UCB1Tuned(c, variance_cap)
         super().__init__(variant_of(rule, playout), simulations, seconds, **options)

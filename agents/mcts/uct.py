@@ -3,7 +3,7 @@
 import math
 from typing import Unpack
 
-from agents.core.options import number_within
+from agents.core.options import FirstPlayUrgency, Positive
 from agents.mcts.playouts import variant_of
 from agents.mcts.settings import SearchOptions
 from agents.mcts.tree_search import TreeSearchAgent
@@ -37,10 +37,9 @@ class UCT(TreeSearchAgent):
         self,
         simulations: int | None = None,
         seconds: float | None = None,
-        c: float = 1.0,
-        fpu: float = math.inf,
+        c: Positive = 1.0,
+        fpu: FirstPlayUrgency = math.inf,
         playout: str = "fast",
         **options: Unpack[SearchOptions],
     ) -> None:
-        rule = UCB1(number_within("c", c), number_within("fpu", fpu, -1e9, math.inf))
-        super().__init__(variant_of(rule, playout), simulations, seconds, **options)
+        super().__init__(variant_of(UCB1(c, fpu), playout), simulations, seconds, **options)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.core.agent import SeededAgent
-from agents.core.options import number_within
+from agents.core.options import Positive
 from agents.planning.environment import action_mask, check_in_play
 from agents.policies.models import (
     ByPriors,
@@ -82,7 +82,7 @@ class PolicyAgent(SeededAgent):
     def __init__(
         self,
         policy: Policy,
-        temperature: float = 0.0,
+        temperature: Positive = 0.0,
         seed: int | None = None,
         planes: tuple[str, ...] | None = None,
         title: str = "policy",
@@ -93,7 +93,7 @@ class PolicyAgent(SeededAgent):
                 "expected a policy, a function of planes and masks (PyTorch modules: from_torch), "
                 f"got {shortened(policy)}"
             )
-        self.temperature = number_within("temperature", temperature)
+        self.temperature = temperature
         self.title = title
         self.policy = policy
         self.own_planes = planes

@@ -27,7 +27,7 @@ import numpy as np
 
 from agents.core.agent import SeededAgent, Statistics, with_assumption
 from agents.core.knowledge import games_with, knowledge_of
-from agents.core.options import OneOf, check_budget
+from agents.core.options import OneOf, Within, check_budget
 from agents.mcts.uct import UCT
 from agents.planning.environment import View, check_in_play, legal_actions
 from agents.planning.view import check_route, planner_view
@@ -35,9 +35,7 @@ from agents.registry import BOOKS
 from agents.solvers.exhaustive import ExhaustiveSolver, ForeignTree, NoTactics, TreeState
 from agents.solvers.questions import Clock, ExactSolver
 from hexenv.common.importing import attribute_at, import_on_demand
-from hexenv.common.messages import not_one_of
 from hexenv.compiled import announced, uses_machine_code
-from hexenv.games.base import whole_number
 
 __all__ = ["Solver", "best_actions", "build_book", "scores", "value"]
 
@@ -249,16 +247,12 @@ class Solver(SeededAgent):
         choice: Annotated[str, OneOf(CHOICES)] = "best",
         seconds: float | None = None,
         book: str | None = None,
-        table_entries: int = TABLE_ENTRIES,
+        table_entries: Annotated[int, Within(1 << 10, 1 << 32)] = TABLE_ENTRIES,
         route: str = "auto",
         seed: int | None = None,
         assume: str | None = None,
     ) -> None:
-        if choice not in CHOICES:
-            raise ValueError(not_one_of("a choice", CHOICES, choice))
         check_budget(None, seconds)
-        if not 1 << 10 <= whole_number("table_entries", table_entries) <= 1 << 32:
-            raise ValueError(f"expected table_entries from 2^10 to 2^32, got {table_entries}")
         check_route(route, assume)
         super().__init__(seed)
         self.choice = choice

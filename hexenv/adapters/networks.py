@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from hexenv.games.base import whole_number
+from hexenv.common.messages import whole_number
 
 
 class BoardFeatures(nn.Module):

@@ -28,9 +28,8 @@ from stable_baselines3.common.vec_env import VecEnv
 
 import hexenv  # noqa: F401  # pyright: ignore[reportUnusedImport]  # registers the environments
 from hexenv.adapters.networks import BoardFeatures
-from hexenv.common.messages import check_whole_seed
+from hexenv.common.messages import check_whole_seed, whole_number
 from hexenv.envs.observation import Observation
-from hexenv.games.base import whole_number
 from hexenv.learners.pool import OpponentPool
 from hexenv.learners.vector import BoardVectorEnv
 

@@ -6,6 +6,7 @@ Errors, and the signatures of functions and classes whose parameters come by
 
 import functools
 import inspect
+import operator
 import os
 import re
 import warnings
@@ -116,6 +117,14 @@ def _package_of(frame: FrameType) -> str:
 
 
 # ---- values ------------------------------------------------------------------------------------
+
+
+def whole_number(name: str, value: Any) -> int:
+    """A parameter as an integer; ValueError if it is none."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise ValueError(f"expected a whole number of {name}, got {value!r}") from None
 
 
 def true_or_false(name: str, value: Any) -> bool:

@@ -37,7 +37,7 @@ __all__ = [
     "legal_mask_of", "line_cells", "new_state", "new_states", "next_actions", "num_cells",
     "observe", "outcome", "owner_by_bits", "owners", "parameters", "parse_board_size",
     "parse_cell", "play_randomly", "score_of", "split_draw", "state_dtype", "stone_planes",
-    "to_play", "whole_number", "why_illegal", "winning_action", "write_stones", "zobrist_keys",
+    "to_play", "why_illegal", "winning_action", "write_stones", "zobrist_keys",
 ]  # fmt: skip
 
 
@@ -376,14 +376,6 @@ def _run_from(owners: Cells, row: int, column: int, down: int, right: int) -> li
             line.append(row * columns + column)
             row, column = row + down, column + right
     return line
-
-
-def whole_number(name: str, value: Any) -> int:
-    """A parameter as an integer; ValueError if it is none."""
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise ValueError(f"expected a whole number of {name}, got {value!r}") from None
 
 
 def parse_board_size(board_size: int | tuple[int, int], least: int, most: int) -> tuple[int, int]:

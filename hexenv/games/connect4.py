@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hexenv.common.messages import whole_number
 from hexenv.compiled import compiled
 from hexenv.games import base
 from hexenv.games.base import DRAW, EMPTY, IN_PLAY, NO_ACTION, Actions, Cells, State
@@ -227,8 +228,8 @@ def new(rows: int = 6, columns: int = 7, connect: int = 4) -> Connect4:
         ValueError: If a parameter is out of its range or the board does not fit 63 bits, nor the
             steps along its diagonals.
     """
-    rows, columns = base.whole_number("rows", rows), base.whole_number("columns", columns)
-    connect = base.whole_number("connect", connect)
+    rows, columns = whole_number("rows", rows), whole_number("columns", columns)
+    connect = whole_number("connect", connect)
     if rows < 1 or columns < 1:
         raise ValueError(f"expected at least one row and column, got {rows} x {columns}")
     if (rows + 1) * columns > 63:

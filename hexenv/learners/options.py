@@ -10,10 +10,10 @@ from typing import Any, Literal, cast, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from hexenv.common.messages import expect_parameters, not_one_of, shortened
+from hexenv.common.messages import expect_parameters, not_one_of, shortened, whole_number
 from hexenv.envs.aec import BoardEnv
 from hexenv.games import notation
-from hexenv.games.base import Game, whole_number
+from hexenv.games.base import Game
 
 Side = Literal["first", "second", "random"]
 Illegal = Literal["terminate", "raise", "penalise"]

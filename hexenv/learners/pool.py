@@ -20,8 +20,7 @@ from typing import Any, Final, cast, get_args
 
 import numpy as np
 
-from hexenv.common.messages import not_one_of
-from hexenv.games.base import whole_number
+from hexenv.common.messages import not_one_of, whole_number
 from hexenv.learners.lineup import ALL_ALIKE, Opponent, Shares
 from hexenv.learners.members import Drop, Member, Sampling, Tally
 from hexenv.learners.opponents import (

@@ -20,11 +20,10 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from hexenv.common.messages import check_whole_seed, not_one_of
+from hexenv.common.messages import check_whole_seed, not_one_of, whole_number
 from hexenv.compiled.cpus import Threads, usable_cpus
 from hexenv.envs.aec import AGENTS, BoardEnv
 from hexenv.envs.observation import Observation
-from hexenv.games.base import whole_number
 from hexenv.games.table import Which
 from hexenv.learners.boards import Boards, StepResult
 from hexenv.learners.kernels import Actions, Flags

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal, cast, get_args
 
-from hexenv.common.messages import not_one_of, true_or_false
-from hexenv.games.base import whole_number
+from hexenv.common.messages import not_one_of, true_or_false, whole_number
 
 Color = tuple[int, int, int]
 

@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from hexenv.common.messages import check_seed
+from hexenv.common.messages import check_seed, whole_number
 from hexenv.compiled import COMPILE_ERRORS, is_compiled
 from hexenv.games import base, notation
 from hexenv.games.base import STATE_FIELDS, Game, State
@@ -48,7 +48,7 @@ def check_game(game: Game, *, games: int = 20, seed: int = 0) -> None:
         AssertionError: At the first claim that does not hold, with the moves that lead there.
     """
     base.expect_game(game)
-    if base.whole_number("games", games) < 1:
+    if whole_number("games", games) < 1:
         raise ValueError(f"expected games of at least 1, got {games}")
     check_seed(seed)
     check_names(game)

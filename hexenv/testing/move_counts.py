@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from hexenv.common.messages import whole_number
 from hexenv.compiled import CompiledFunction
 from hexenv.games import base
 from hexenv.games.base import Game, State
@@ -15,7 +16,7 @@ def perft(game: Game, depth: int) -> int:
     Games that are over before do not count. (The name is the one chess programs give it.)
     """
     base.expect_game(game)
-    if base.whole_number("depth", depth) < 0:
+    if whole_number("depth", depth) < 0:
         raise ValueError(f"expected a depth of 0 or more, got {depth}")
     return _count_paths(game, base.new_state(game), depth)
 
@@ -23,7 +24,7 @@ def perft(game: Game, depth: int) -> int:
 def perft_by_move(game: Game, depth: int) -> dict[str, int]:
     """The count of `perft` split by the first move: where two programs differ, go down there."""
     base.expect_game(game)
-    if base.whole_number("depth", depth) < 1:
+    if whole_number("depth", depth) < 1:
         raise ValueError(f"expected a depth of 1 or more, got {depth}")
     found: dict[str, int] = {}
     for action in base.legal_actions(game, base.new_state(game)):

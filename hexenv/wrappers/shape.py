@@ -6,7 +6,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import DTypeLike, NDArray
 
-from hexenv.games.base import whole_number
+from hexenv.common.messages import whole_number
 from hexenv.games.table import Which
 from hexenv.wrappers.base import BoardView, BoardWrapper, Env, Envs, VectorBoardWrapper
 

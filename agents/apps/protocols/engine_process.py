@@ -11,10 +11,10 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from typing import IO, Any, Final, TypeAlias, TypeVar, cast
+from typing import IO, Annotated, Any, Final, TypeAlias, TypeVar, cast
 
 from agents.core.agent import AgentBase, ForfeitError, Statistics
-from agents.core.options import number_within
+from agents.core.options import Positive, Within
 from agents.planning.environment import check_in_play
 
 START_SECONDS: Final = 300.0
@@ -264,11 +264,13 @@ class EngineAgent(AgentBase):
     quit_command = ""
     statistics: Statistics | None = None
 
-    def __init__(self, command: str, seconds: float, tolerance: float) -> None:
+    def __init__(
+        self, command: str, seconds: Annotated[float, Within(1e-3)], tolerance: Positive
+    ) -> None:
         self._words = split_command(command)
         self.command = command
-        self.seconds = number_within("seconds", seconds, 1e-3)
-        self.tolerance = number_within("tolerance", tolerance)
+        self.seconds = seconds
+        self.tolerance = tolerance
         self._engine: EngineProcess | None = None
         self._game: Any = None  # the game the engine plays
         self._known: Any = None  # what it knows of the position; empty at the start of a game

@@ -9,11 +9,11 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from agents.apps.protocols.engine_process import START_SECONDS, EngineAgent, T
 from agents.core.agent import ForfeitError
-from agents.core.options import number_within, whole_number_within
+from agents.core.options import Within
 from hexenv.games.base import cell_owners
 from hexenv.games.gomoku import Gomoku, rule_name
 from hexenv.games.gomoku.openings import (
@@ -108,15 +108,13 @@ class GomocupEngine(EngineAgent):
         self,
         command: str,
         seconds: float = 5.0,
-        match_seconds: float | None = None,
-        memory: int = 0,
+        match_seconds: Annotated[float | None, Within(1e-3, 1e6)] = None,
+        memory: Annotated[int, Within(0, 2**20)] = 0,
         tolerance: float = 0.1,
     ) -> None:
         super().__init__(command, seconds, tolerance)
-        if match_seconds is not None:
-            match_seconds = number_within("match_seconds", match_seconds, 1e-3, 1e6)
         self.match_seconds = match_seconds
-        self.memory = whole_number_within("memory", memory, 0, 2**20)
+        self.memory = memory
         self._left: float | None = match_seconds
         self._plan: dict[tuple[int, ...], int] = {}  # its moves after actions of an opening
         self._sent_info: dict[str, int] = {}

@@ -7,13 +7,12 @@ import inspect
 import math
 import re
 from collections.abc import Sequence
-from types import UnionType
-from typing import Any, Final, NamedTuple, get_args, get_origin
+from typing import Any, Final, NamedTuple
 
 from agents.apps.web.opponents import can_load_networks, opponents, shipped_networks
 from agents.apps.web.protocol import Setup
 from agents.core.agent import Agent
-from agents.core.options import OneOf
+from agents.core.options import OneOf, Option, Within
 from agents.registry import (
     agent_classes,
     environment_makers,
@@ -36,7 +35,6 @@ LIMITS: Final = {
     "neighbourhood": (1, 5),
 }
 """Bounds of numbers that decide about time and memory; other numbers are bounded by agents."""
-ANY_NUMBER: Final = (-math.inf, math.inf)
 PATTERNS: Final = {"playout": r"[a-z0-9]+(\+[a-z0-9]+)*", "heuristics": "[1-9]*"}
 """What the texts of other parameters may look like; the agents look at them closely."""
 KEPT: Final = (
@@ -130,9 +128,7 @@ def fields(name: str) -> dict[str, Field]:
 
 def _field(key: str, hint: Any, default: Any) -> Field | None:
     """A parameter with a type; None for one that pages may not set."""
-    bounds = getattr(hint, "__metadata__", (None,))[0]
-    hint = hint if bounds is None else hint.__origin__
-    kinds = get_args(hint) if get_origin(hint) is UnionType else (hint,)
+    kinds, bounds = Option.of(hint)
     is_required = default is inspect.Parameter.empty
     shown = "" if default in (None, inspect.Parameter.empty) else str(default).lower()
     if key == "net":
@@ -141,7 +137,10 @@ def _field(key: str, hint: Any, default: Any) -> Field | None:
     if bool in kinds:
         return Field(shown, is_required, ("false", "true"))
     if int in kinds or float in kinds:
-        return Field(shown, is_required, limits=LIMITS.get(key, ANY_NUMBER))
+        declared = bounds if isinstance(bounds, Within) else Within(-math.inf, math.inf)
+        least, most = LIMITS.get(key, declared)
+        limits = max(least, declared.least), min(most, declared.most)
+        return Field(shown, is_required, limits=limits)
     if str not in kinds:
         return None
     if isinstance(bounds, OneOf):

@@ -26,6 +26,7 @@ from agents.core.reading import load_arrays
 from agents.knowledge.connect4.grid import Grid, mirrored, new_grid, position_key
 from agents.knowledge.connect4.solver import Connect4Solver
 from agents.solvers.questions import Clock
+from hexenv.common.messages import whole_number
 from hexenv.games import base, connect4
 
 FORMAT: Final = 1
@@ -216,7 +217,7 @@ def build_book(
 
 
 def _checked_plies(game: Any, plies: Any) -> int:
-    plies = base.whole_number("plies", plies)
+    plies = whole_number("plies", plies)
     if not 0 <= plies < game.rows * game.columns:
         raise ValueError(
             f"expected plies from 0 to {game.rows * game.columns - 1} on this board, got {plies}"

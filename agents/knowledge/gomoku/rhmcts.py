@@ -1,12 +1,12 @@
 """RHMCTS: restricted heuristic Monte-Carlo tree search, for Gomoku and other m,n,k games."""
 
 import math
-from typing import Any, ClassVar, Final, NamedTuple, Unpack
+from typing import Annotated, Any, ClassVar, Final, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.core.options import number_within, whole_number_within
+from agents.core.options import Positive, Within
 from agents.knowledge.gomoku.board import OPENS_FOUR, PUBLISHED, WINS, find_kind, load_points
 from agents.knowledge.gomoku.candidates import (
     ALL_BITS,
@@ -269,46 +269,45 @@ class RHMCTS(TreeSearchAgent):
         self,
         simulations: int | None = None,
         seconds: float | None = None,
-        n: int = 12,
-        k: int = 1,
-        depth: int = 0,
-        neighbourhood: int = 2,
-        c: float = 0.5,
+        n: Annotated[int, Within(1, 400)] = 12,
+        k: Annotated[int, Within(1, 1000)] = 1,
+        depth: Annotated[int, Within(0, MOST_DEPTH)] = 0,
+        neighbourhood: Annotated[int, Within(1, 19)] = 2,
+        c: Positive = 0.5,
         heuristics: str = ALL_HEURISTICS,
         patterns: str | None = None,
-        defend: float = 0.5,
-        sharpness: float = 0.5,
-        scale: float = SCALE,
+        defend: Annotated[float, Within(0.0, 1e3)] = 0.5,
+        sharpness: Annotated[float, Within(0.0, 4.0)] = 0.5,
+        scale: Annotated[float, Within(1e-3)] = SCALE,
         eager: bool = False,
         forced: bool = False,
         **options: Unpack[SearchOptions],
     ) -> None:
         bits = _heuristic_bits(heuristics)
         threats = options.setdefault("threats", True)
-        weight = number_within("defend", defend, 0.0, 1e3)
         candidates = Candidates(
-            n=whole_number_within("n", n, 1, 400),
-            reach=whole_number_within("neighbourhood", neighbourhood, 1, 19),
+            n=n,
+            reach=neighbourhood,
             heuristics=bits,
-            defend=weight,
+            defend=defend,
             budget=LEAF_FOURS if threats else 0,
-            forced=bool(forced),
+            forced=forced,
         )
         selection = EvaluationPrior(
-            c=number_within("c", c),
-            defend=weight,
-            sharpness=number_within("sharpness", sharpness, 0.0, 4.0),
-            scale=number_within("scale", scale, 1e-3),
+            c=c,
+            defend=defend,
+            sharpness=sharpness,
+            scale=scale,
             heuristics=bits,
         )
         playout = GuidedPlayout(
-            k=whole_number_within("k", k, 1, 1000),
-            depth=whole_number_within("depth", depth, 0, MOST_DEPTH),
-            defend=weight,
+            k=k,
+            depth=depth,
+            defend=defend,
             heuristics=bits,
-            scale=selection.scale,
+            scale=scale,
         )
-        self.eager = bool(eager)
+        self.eager = eager
         scores = PUBLISHED if patterns is None else load_points(patterns)
         variant = Variant(selection, playout, WinLoss(), knowledge=candidates)
         known = GomokuKnowledge(scores)

@@ -1,10 +1,10 @@
 """Alpha-beta by what is known of Hex, as the programs Hexy and Wolve play."""
 
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
 import numpy as np
 
-from agents.core.options import expect_one_of, whole_number_within
+from agents.core.options import OneOf, Within
 from agents.knowledge.bits import meet, one_bit
 from agents.knowledge.hex.circuit import add_currents
 from agents.knowledge.hex.evaluation import MOST_EXTENDED, Resistance, TwoDistance
@@ -13,7 +13,6 @@ from agents.knowledge.hex.known import HexParts, cells_to_join, may_be_swapped, 
 from agents.knowledge.hex.shortest import next_stone
 from agents.planning.environment import View
 from agents.solvers.alphabeta import AlphaBeta, AlphaBetaNodes
-from hexenv.common.messages import true_or_false
 from hexenv.compiled import compiled
 from hexenv.games.base import EMPTY, Actions, State
 
@@ -114,17 +113,15 @@ class HexAlphaBeta(AlphaBeta):
         self,
         depth: int | None = None,
         seconds: float | None = None,
-        width: int = 12,
-        evaluation: str = "resistance",
+        width: Annotated[int, Within(1, 2**31 - 1)] = 12,
+        evaluation: Annotated[str, OneOf(EVALUATIONS)] = "resistance",
         connections: bool = True,
         route: str = "auto",
         seed: int | None = None,
         assume: str | None = None,
     ) -> None:
-        self.width = whole_number_within("width", width, 1, 2**31 - 1)
-        self.connections = true_or_false("connections", connections)
-        by_name = expect_one_of("evaluation", evaluation, EVALUATIONS)
-        found = TwoDistance() if by_name == "two-distance" else Resistance(connections)
+        self.width, self.connections = width, connections
+        found = TwoDistance() if evaluation == "two-distance" else Resistance(connections)
         depth = 2 if depth is None and seconds is None else depth
         super().__init__(depth, found, seconds, False, route, seed, assume)
 

@@ -25,8 +25,8 @@ from agents.learning.progress.anchors import AGENTS, ANCHORS, Anchors, rate_poli
 from agents.learning.progress.ratings import RATINGS, Rating, read_ratings
 from agents.learning.progress.writers import Writer, usual_writers
 from agents.records.films import film_of, write_gif
+from hexenv.common.messages import whole_number
 from hexenv.envs.aec import BoardEnv
-from hexenv.games.base import whole_number
 from hexenv.learners.opponents import as_player
 
 

@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hexenv.common.messages import not_one_of
+from hexenv.common.messages import not_one_of, whole_number
 from hexenv.compiled import compiled
 from hexenv.games import base
 from hexenv.games.base import DRAW, EMPTY, IN_PLAY, NO_ACTION, Actions, Cells, State
@@ -393,7 +393,7 @@ def new(
     Raises:
         ValueError: If a parameter is out of its range.
     """
-    connect = base.whole_number("connect", connect)
+    connect = whole_number("connect", connect)
     if not 3 <= connect <= 6:
         raise ValueError(f"expected connect from 3 to 6, got {connect}")
     rows, columns = base.parse_board_size(board_size, min(5, connect), MAX_SIZE)
