@@ -13,6 +13,7 @@ from contextlib import suppress
 from types import NoneType, UnionType
 from typing import (
     TYPE_CHECKING,
+    Annotated,
     Any,
     Final,
     Literal,
@@ -207,7 +208,8 @@ def parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
 def type_hints(function: Callable[..., Any], include_extras: bool = False) -> dict[str, Any]:
     """The types of a class's or a function's parameters, by name.
 
-    With `include_extras` they say what is allowed as well: ``Annotated[str, OneOf(...)]``.
+    With `include_extras` they say what is allowed as well: ``Annotated[str, OneOf(...)]``. What a
+    class hands on to its base is allowed as it is there.
     """
     declared = function.__init__ if inspect.isclass(function) else function
     hints = get_type_hints(declared, include_extras=include_extras)
@@ -216,6 +218,12 @@ def type_hints(function: Callable[..., Any], include_extras: bool = False) -> di
     if include_extras and hasattr(function, "settings_class"):
         settings = get_type_hints(cast("Any", function).settings_class, include_extras=True)
         hints |= {name: settings[name] for name in settings.keys() & hints.keys()}
+    if include_extras and inspect.isclass(function):
+        for base in function.__mro__[1:-1]:
+            of_base = get_type_hints(base.__init__, include_extras=True)
+            for name in of_base.keys() & hints.keys():
+                if get_origin(hints[name]) is not Annotated:
+                    hints[name] = of_base[name]
     return hints
 
 

@@ -901,31 +901,6 @@ def test_epsilon_decays_from_move_to_move_of_a_game():
 # ---- what is refused -----------------------------------------------------------------------------
 
 
-OUT_OF_RANGE = {
-    PUCTAgent: (
-        ("batch", 0), ("batch", 1.5), ("c", -1), ("fpu", 2), ("noise", 1.5), ("noise_total", 0),
-        ("temperature", -0.1), ("temperature_plies", -1), ("simulations", 0),
-        ("transpositions", True),
-    ),
-    GumbelAgent: (
-        ("simulations", 0), ("considered", 0), ("c_visit", -1), ("c_scale", math.nan),
-        ("noise", -1), ("batch", -3), ("reuse", True), ("final_move", "visits"),
-        ("early_stop", True), ("workers", 2),
-    ),
-    ANETRolloutMCTS: (
-        ("epsilon", 1.1), ("epsilon_decay", 2), ("mix", -1), ("c", -1), ("batch", 5000),
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("agent_class", OUT_OF_RANGE)
-def test_options_out_of_range_are_named(agent_class):
-    for option, value in OUT_OF_RANGE[agent_class]:
-        # A TypeError where Gumbel's search has no such option.
-        with pytest.raises((TypeError, ValueError), match=rf"expected .*{option.rstrip('s')}"):
-            agent_class(PolicyAgent(ignorant), **{option: value})
-
-
 @pytest.mark.parametrize("name", ["puct", "gumbel", "anet"])
 def test_they_are_known_by_name_with_the_options_of_searches(name):
     with pytest.raises(ValueError, match=r"expected an evaluator, .*, got 'uct'"):

@@ -876,18 +876,3 @@ def test_playouts_nest_in_the_order_of_their_names():
     assert (policy.otherwise.order, policy.otherwise.forgetting) == (2, True)
     assert type(policy.otherwise.otherwise) is Mast
     assert make_playout("lgr1") == LastGoodReply(1, False, Uniform())
-
-
-@pytest.mark.parametrize(
-    "spec",
-    [
-        "uct:c=-1", "ucb1-tuned:variance_cap=-1", "rave:k=0",
-        "rave:plain_every=-3", "grave:ref=-3", "grave:bias=-1", "history:weight=-5", "lgr:c=1e10",
-        "mast:epsilon=5", "mast:temperature=-1", "mast:temperature=0.001", "quality:a=-1",
-        "quality:k=1000", "quality:gamma=-2", "distance:decisive=0", "transposition:c=-1",
-    ],
-)  # fmt: skip
-def test_parameters_out_of_range_are_named(spec):
-    name = spec.partition(":")[2].partition("=")[0]
-    with pytest.raises(ValueError, match=name):
-        make_agent(spec)

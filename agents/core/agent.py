@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final, Protocol, Self, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.core.options import checking_options
+from agents.core.options import checks_options
 from hexenv.common.messages import (
     check_seed,
     expect_parameters,
@@ -261,7 +261,7 @@ class AgentBase:
             if inspect.isfunction(vars(cls).get(name)):
                 setattr(cls, name, in_turn(vars(cls)[name]))
         if "__init__" in vars(cls):
-            cls.__init__ = checking_options(vars(cls)["__init__"])
+            cls.__init__ = checks_options(vars(cls)["__init__"])
 
     @in_turn
     def __getstate__(self) -> dict[str, Any]:

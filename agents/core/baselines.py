@@ -8,7 +8,7 @@ import numpy as np
 
 from agents.core.agent import SeededAgent, Statistics
 from agents.planning.environment import View, check_in_play, legal_actions
-from agents.planning.view import check_route, planner_view
+from agents.planning.view import Assumption, Route, planner_view
 from hexenv.compiled import CompiledFunction, announced
 from hexenv.learners.policies import greedy_action
 
@@ -62,9 +62,8 @@ class GreedyAgent(SeededAgent):
     name = "greedy"
 
     def __init__(
-        self, route: str = "auto", seed: int | None = None, assume: str | None = None
+        self, route: Route = "auto", seed: int | None = None, assume: Assumption = None
     ) -> None:
-        check_route(route, assume)
         super().__init__(seed)
         self.route = route
         self.assume = assume

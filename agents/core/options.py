@@ -4,7 +4,6 @@ import functools
 import inspect
 import math
 from collections.abc import Callable, Collection
-from numbers import Real
 from types import NoneType, UnionType
 from typing import (
     Annotated,
@@ -13,6 +12,7 @@ from typing import (
     NamedTuple,
     Self,
     TypeAlias,
+    TypeVar,
     cast,
     get_args,
     get_origin,
@@ -21,24 +21,11 @@ from typing import (
 
 from hexenv.common.messages import not_one_of, true_or_false, whole_number
 
+F = TypeVar("F", bound=Callable[..., Any])
+
 DEFAULT_SIMULATIONS: Final = 1_000
 MOST_SIMULATIONS: Final = 10**12
 """Of a move: days of the fastest search."""
-
-
-def check_budget(simulations: int | None, seconds: float | None) -> tuple[int | None, float | None]:
-    """The budget of a move; `DEFAULT_SIMULATIONS` if there is none."""
-    if simulations is not None:
-        simulations = whole_number("simulations", simulations)
-        if simulations < 1:
-            raise ValueError(f"expected at least one simulation, got {simulations}")
-        if simulations > MOST_SIMULATIONS:
-            raise ValueError(f"expected simulations up to {MOST_SIMULATIONS}, got {simulations}")
-    if seconds is not None and not (isinstance(seconds, Real) and 0 < seconds < math.inf):
-        raise ValueError(f"expected a positive number of seconds, got {seconds!r}")
-    if simulations is None and seconds is None:
-        simulations = DEFAULT_SIMULATIONS
-    return simulations, seconds
 
 
 def expect_one_of(name: str, value: str, known: Collection[str]) -> str:
@@ -86,6 +73,8 @@ class Within(NamedTuple):
 Positive: TypeAlias = Annotated[float, Within()]
 """A number from 0, such as the weight of exploration."""
 Share: TypeAlias = Annotated[float, Within(0.0, 1.0)]
+Simulations: TypeAlias = Annotated[int | None, Within(1, MOST_SIMULATIONS)]
+Seconds: TypeAlias = Annotated[float | None, Within(1e-9)]
 FirstPlayUrgency: TypeAlias = Annotated[float, Within(-1e9, math.inf)]
 
 
@@ -121,6 +110,11 @@ class Option(NamedTuple):
 BOUNDS: Final = (OneOf, Within)
 
 
+def with_default(simulations: int | None, seconds: float | None) -> int | None:
+    """The simulations of a move; `DEFAULT_SIMULATIONS` where there is no budget."""
+    return DEFAULT_SIMULATIONS if simulations is None and seconds is None else simulations
+
+
 @functools.cache
 def declared(cls: type[Any]) -> dict[str, Option]:
     """The options that a dataclass declares."""
@@ -134,20 +128,20 @@ def check_fields(options: Any) -> None:
         object.__setattr__(options, name, option.checked(name, getattr(options, name)))
 
 
-def checking_options(constructor: Callable[..., None]) -> Callable[..., None]:
-    """A constructor that gets its options in the form that its parameters declare."""
-    parameters = list(inspect.signature(constructor).parameters.values())
-    options = {each.name: Option.of(each.annotation) for each in parameters}
+def checks_options(function: F) -> F:
+    """A function or constructor that gets its options in the form that its parameters declare."""
+    signature = inspect.signature(function)
+    options = {name: Option.of(each.annotation) for name, each in signature.parameters.items()}
     options = {name: each for name, each in options.items() if each.bounds or each.kinds == (bool,)}
     if not options:
-        return constructor
+        return function
 
-    @functools.wraps(constructor)
-    def construct(*arguments: Any, **named: Any) -> None:
-        given = dict(zip((each.name for each in parameters), arguments, strict=False)) | named
+    @functools.wraps(function)
+    def call(*arguments: Any, **named: Any) -> Any:
+        given = signature.bind(*arguments, **named)
         for name, option in options.items():
-            if name in given:
-                given[name] = option.checked(name, given[name])
-        constructor(given.pop(parameters[0].name), **given)
+            if name in given.arguments:
+                given.arguments[name] = option.checked(name, given.arguments[name])
+        return function(*given.args, **given.kwargs)
 
-    return construct
+    return cast("F", call)

@@ -36,9 +36,9 @@ from numpy.typing import NDArray
 
 from agents.core.agent import OnSlice, SeededAgent, Statistics
 from agents.core.budget import ENDLESS, spend
-from agents.core.options import OneOf, Within, check_budget
+from agents.core.options import OneOf, Seconds, Simulations, Within, with_default
 from agents.planning.environment import View, check_in_play
-from agents.planning.view import check_route, planner_view
+from agents.planning.view import Assumption, Route, planner_view
 from hexenv.compiled import (
     CompiledFunction,
     announced,
@@ -413,19 +413,19 @@ class NRPA(SeededAgent):
 
     def __init__(
         self,
-        simulations: int | None = None,
-        seconds: float | None = None,
+        simulations: Simulations = None,
+        seconds: Seconds = None,
         *,
         level: Annotated[int, Within(1, 32)] = 1,
         iterations: Annotated[int | None, Within(1, ENDLESS)] = None,
         alpha: Annotated[float, Within(0.0, 1e6)] = 0.03,
         mode: Annotated[str, OneOf(MODES)] = "payoff",
         c: Annotated[float, Within(0.0, 1e6)] = 1.0,
-        route: str = "auto",
-        assume: str | None = None,
+        route: Route = "auto",
+        assume: Assumption = None,
         seed: int | None = None,
     ) -> None:
-        self.simulations, self.seconds = check_budget(simulations, seconds)
+        self.simulations, self.seconds = with_default(simulations, seconds), seconds
         if iterations is None:
             iterations = fitting_iterations(self.simulations, level)
         self.form = Form(
@@ -435,7 +435,6 @@ class NRPA(SeededAgent):
             is_cooperative=mode == "cooperative",
             exploration=c,
         )
-        check_route(route, assume)
         super().__init__(seed)
         self.route, self.assume = route, assume
         self.on_slice: OnSlice | None = None

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, TypedDict
 
 from agents.core.options import OneOf, Within, check_fields
-from agents.planning.view import check_route
+from agents.planning.view import Assumption, Route
 from agents.search.proofs import SOLVERS
 from agents.search.roots import FINAL_MOVES
 from hexenv.common.messages import check_seed
@@ -89,16 +89,15 @@ class Settings:
     max_nodes: Annotated[int, Within(2, 2**31 - 1)] = 5_000_000
     threats: bool = False
     implicit_minimax: Annotated[float, Within(0.0, 1.0)] = 0.0
-    route: str = "auto"
+    route: Route = "auto"
     seed: int | None = None
-    assume: str | None = None
+    assume: Assumption = None
     discount: Annotated[float, Within(1e-9, 1.0)] = 1.0
     knowledge: str | None = None
     knowledge_at: Annotated[int, Within(1, 2**31 - 1)] = 256
 
     def __post_init__(self) -> None:
         check_fields(self)
-        check_route(self.route, self.assume)
         check_seed(self.seed)
         if self.early_stop and (self.workers != 1 or self.final_move != "visits"):
             raise ValueError(

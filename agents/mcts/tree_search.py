@@ -15,7 +15,7 @@ import numpy as np
 
 from agents.core.agent import AgentBase, OnSlice, Statistics
 from agents.core.knowledge import GameKnowledge
-from agents.core.options import check_budget
+from agents.core.options import Seconds, Simulations, with_default
 from agents.mcts.advisers import Advisers, check_knowledge_fits
 from agents.mcts.planner import Planner
 from agents.mcts.roots import root_statistics, statistics_of_win
@@ -74,13 +74,13 @@ class TreeSearchAgent(AgentBase):
     def __init__(
         self,
         variant: Variant,
-        simulations: int | None = None,
-        seconds: float | None = None,
+        simulations: Simulations = None,
+        seconds: Seconds = None,
         *,
         game_knowledge: GameKnowledge | None = None,
         **options: Unpack[SearchOptions],
     ) -> None:
-        self.simulations, self.seconds = check_budget(simulations, seconds)
+        self.simulations, self.seconds = with_default(simulations, seconds), seconds
         self.settings = settings = Settings(**options)
         if not isinstance(variant, Variant):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ValueError(f"expected a Variant of the search, got {variant!r}")

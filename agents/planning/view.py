@@ -1,7 +1,8 @@
 """How a planner sees an environment: the game behind it, or the environment itself as a game."""
 
-from typing import Any, Final
+from typing import Annotated, Any, Final, TypeAlias
 
+from agents.core.options import OneOf, expect_one_of
 from agents.planning.environment import (
     PERFECT_INFORMATION,
     View,
@@ -10,10 +11,11 @@ from agents.planning.environment import (
     is_transparent,
     names_of,
 )
-from hexenv.common.messages import not_one_of
 from hexenv.compiled import is_compiled
 
 ROUTES: Final = ("auto", "compiled", "interpreted", "environment")
+Route: TypeAlias = Annotated[str, OneOf(ROUTES)]
+Assumption: TypeAlias = Annotated[str | None, OneOf((PERFECT_INFORMATION,))]
 
 
 def turn_based(env: Any) -> Any:
@@ -48,7 +50,7 @@ def planner_view(
             `agents.planning.requirements.check_planning`).
         ValueError: If the route is not open to this environment, or it was not reset.
     """
-    check_route(route, assume)
+    expect_one_of("route", route, ROUTES)
     if discount is not None:
         env = turn_based(env)
     check_agents(env)
@@ -62,14 +64,6 @@ def planner_view(
     if route == "compiled" and not compiles:
         raise ValueError(f'route "compiled" needs a @compiled game, got {raw.game}')
     return View(raw.game, raw.state, compiles and route != "interpreted", tuple(raw.actions))
-
-
-def check_route(route: str, assume: str | None = None) -> None:
-    """Refuse a route that `planner_view` does not know, and what cannot be assumed."""
-    if route not in ROUTES:
-        raise ValueError(not_one_of("a route", ROUTES, route))
-    if assume not in (None, PERFECT_INFORMATION):
-        raise ValueError(f'expected assume as None or "{PERFECT_INFORMATION}", got {assume!r}')
 
 
 def foreign_view(env: Any, assume: str | None, discount: float | None = None) -> View:

@@ -1,10 +1,9 @@
 """Alpha-beta, the classic baseline: search to a fixed depth, and an evaluation there."""
 
-import operator
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Final, NamedTuple, Protocol, cast
+from typing import Annotated, Any, Final, NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +11,9 @@ from numpy.typing import NDArray
 from agents.core.agent import SeededAgent, Statistics, with_assumption
 from agents.core.budget import Pace
 from agents.core.knowledge import knowledge_of
-from agents.core.options import check_budget
+from agents.core.options import Seconds, Within
 from agents.planning.environment import View, check_in_play
-from agents.planning.view import check_route, planner_view
+from agents.planning.view import Assumption, Route, planner_view
 from agents.search.evaluator import PolicyError, name_of, position_text, refuse
 from agents.search.knowledge import Knowledge, NoKnowledge
 from agents.solvers.depth_first import NODES, UNKNOWN, compiled_search, put_best_last, search
@@ -213,24 +212,17 @@ class AlphaBeta(SeededAgent):
 
     def __init__(
         self,
-        depth: int | None = None,
+        depth: Annotated[int | None, Within(1, MOST_DEPTH)] = None,
         evaluation: Evaluation | Callable[[Any, Any, int], float] | None = None,
-        seconds: float | None = None,
+        seconds: Seconds = None,
         patterns: bool = False,
-        route: str = "auto",
+        route: Route = "auto",
         seed: int | None = None,
-        assume: str | None = None,
+        assume: Assumption = None,
     ) -> None:
         if depth is None:
             depth = 4 if seconds is None else MOST_DEPTH
-        try:
-            self.depth = operator.index(depth)
-        except TypeError:
-            raise ValueError(f"expected depth as a whole number of plies, got {depth!r}") from None
-        if not 1 <= self.depth <= MOST_DEPTH:
-            raise ValueError(f"expected a depth from 1 to {MOST_DEPTH}, got {depth}")
-        check_budget(None, seconds)
-        check_route(route, assume)
+        self.depth = depth
         super().__init__(seed)
         self.seconds = seconds
         self.patterns = patterns

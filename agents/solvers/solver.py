@@ -27,10 +27,10 @@ import numpy as np
 
 from agents.core.agent import SeededAgent, Statistics, with_assumption
 from agents.core.knowledge import games_with, knowledge_of
-from agents.core.options import OneOf, Within, check_budget
+from agents.core.options import OneOf, Seconds, Within
 from agents.mcts.uct import UCT
 from agents.planning.environment import View, check_in_play, legal_actions
-from agents.planning.view import check_route, planner_view
+from agents.planning.view import Assumption, Route, planner_view
 from agents.registry import BOOKS
 from agents.solvers.exhaustive import ExhaustiveSolver, ForeignTree, NoTactics, TreeState
 from agents.solvers.questions import Clock, ExactSolver
@@ -245,15 +245,13 @@ class Solver(SeededAgent):
     def __init__(
         self,
         choice: Annotated[str, OneOf(CHOICES)] = "best",
-        seconds: float | None = None,
+        seconds: Seconds = None,
         book: str | None = None,
         table_entries: Annotated[int, Within(1 << 10, 1 << 32)] = TABLE_ENTRIES,
-        route: str = "auto",
+        route: Route = "auto",
         seed: int | None = None,
-        assume: str | None = None,
+        assume: Assumption = None,
     ) -> None:
-        check_budget(None, seconds)
-        check_route(route, assume)
         super().__init__(seed)
         self.choice = choice
         self.seconds = seconds

@@ -10,13 +10,13 @@ Examples:
 """
 
 import time
-from typing import Any, Final
+from typing import Annotated, Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from agents.core.budget import Pace
-from agents.core.options import check_budget, whole_number_within
+from agents.core.options import Seconds, Within, checks_options
 from agents.knowledge.gomoku.board import PatternGame, plain_state
 from agents.knowledge.gomoku.threat_search import (
     MOST_THREATS,
@@ -27,7 +27,7 @@ from agents.knowledge.gomoku.threat_search import (
 )
 from agents.knowledge.gomoku.view import pattern_view
 from agents.planning.environment import check_in_play
-from agents.planning.view import planner_view
+from agents.planning.view import Route, planner_view
 from hexenv.compiled import CompiledFunction, kernel
 from hexenv.games import base
 from hexenv.games.base import EMPTY, IN_PLAY, State
@@ -40,10 +40,12 @@ compiled_threats: Final = CompiledFunction(search_threats, "threats")
 SLICE: Final = 20
 """Positions of the first search against the clock, a tenth of them in one search by fours; the next
 has twice as many, and is quick where the last has been."""
+Nodes: TypeAlias = Annotated[int, Within(1, 2**62)]
 
 
+@checks_options
 def vcf(
-    env: Any, nodes: int = 1_000_000, seconds: float | None = None, route: str = "auto"
+    env: Any, nodes: Nodes = 1_000_000, seconds: Seconds = None, route: Route = "auto"
 ) -> list[int] | None:
     """A win of the player to move by continuous fours (VCF).
 
@@ -64,12 +66,13 @@ def vcf(
     return _solve(env, 0, nodes, seconds, route)
 
 
+@checks_options
 def vct(
     env: Any,
-    depth: int = 12,
-    nodes: int = 1_000_000,
-    seconds: float | None = None,
-    route: str = "auto",
+    depth: Annotated[int, Within(1, MOST_THREATS)] = 12,
+    nodes: Nodes = 1_000_000,
+    seconds: Seconds = None,
+    route: Route = "auto",
 ) -> list[int] | None:
     """A win of the player to move by continuous threats (VCT): open threes, broken threes, fours.
 
@@ -80,18 +83,15 @@ def vct(
     All is as in `vcf`, but that the line ends earlier where every defence loses at once, and for
     `depth`: how many threats deep to search, 1 to 30, before the fours that end a line.
     """
-    depth = whole_number_within("depth", depth, 1, MOST_THREATS)
     return _solve(env, depth, nodes, seconds, route)
 
 
 def _solve(env: Any, depth: int, nodes: int, seconds: float | None, route: str) -> list[int] | None:
     plain = planner_view(env, route)
     check_in_play(env)
-    if seconds is not None:
-        check_budget(None, seconds)
     view = pattern_view(plain)
     solver = ThreatSolver(view.game, view.compiles)
-    return solver.solve(view.root, depth, whole_number_within("nodes", nodes, 1, 2**62), seconds)
+    return solver.solve(view.root, depth, nodes, seconds)
 
 
 class ThreatSolver:
