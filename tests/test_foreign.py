@@ -1036,8 +1036,3 @@ def test_one_agent_in_several_threads():
 def test_a_module_in_the_place_of_an_environment_is_named():
     with pytest.raises(UnfitEnvironmentError, match=r"the module hexenv\.connect4_v0.*its env\(\)"):
         UCT(simulations=5).act(connect4_v0)
-
-
-def test_a_depth_that_is_no_number_is_refused():
-    with pytest.raises(ValueError, match="expected depth as a whole number of plies, got 'x'"):
-        AlphaBeta(depth="x")

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents import PolicyAgent
-from agents.core.options import OneOf, Within
-from agents.core.options import Option as Declared
 from agents.registry import agent_classes, parameters, type_hints
 from hexenv import gomoku_v0, tictactoe_v0
+from hexenv.common.options import OneOf, Within
+from hexenv.common.options import Option as Declared
 
 NEEDS_MORE = {"gomocup", "htp", "hexzero", "alphazero", "network", "own-network", "rllib", "sb3"}
 """They need a program, a file or PyTorch; their options are declared by the same means."""

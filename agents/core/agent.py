@@ -13,7 +13,6 @@ from typing import Any, ClassVar, Final, Protocol, Self, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.core.options import checks_options
 from hexenv.common.messages import (
     check_seed,
     expect_parameters,
@@ -21,6 +20,7 @@ from hexenv.common.messages import (
     hundredths,
     shortened,
 )
+from hexenv.common.options import checks_options
 
 F = TypeVar("F", bound=Callable[..., Any])
 

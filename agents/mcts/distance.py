@@ -8,13 +8,14 @@ from typing import Annotated, NamedTuple, Unpack
 
 import numpy as np
 
-from agents.core.options import Positive, Within
+from agents.core.options import Positive
 from agents.mcts.playouts import variant_of
 from agents.mcts.settings import SearchOptions
 from agents.mcts.tree_search import TreeSearchAgent
 from agents.search.selection import sqrt_log
 from agents.search.simulation import all_moves, part
 from agents.search.tree import ROOT, Tree
+from hexenv.common.options import Within
 
 
 @part

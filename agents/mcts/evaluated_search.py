@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.core.agent import Statistics
-from agents.core.options import Within
 from agents.mcts.settings import SearchOptions
 from agents.mcts.tree_search import TreeSearchAgent
 from agents.mcts.worker import TreeWorker, WorkerRun
@@ -20,6 +19,7 @@ from agents.search.playout import Uniform
 from agents.search.reward import WinLoss
 from agents.search.tree import ROOT, Tree, children
 from agents.search.variant import Variant
+from hexenv.common.options import Within
 from hexenv.compiled import announced
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import Annotated, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.core.options import Positive, Within
+from agents.core.options import Positive
 from agents.mcts.playouts import variant_of
 from agents.mcts.rave import NOTHING_PLAYED, PLAIN_C, amaf_extras, initialise_amaf, update_amaf
 from agents.mcts.settings import SearchOptions
@@ -14,6 +14,7 @@ from agents.mcts.tree_search import TreeSearchAgent
 from agents.search.selection import scored_first, sqrt_log
 from agents.search.simulation import all_moves
 from agents.search.tree import ROOT, UNPROVEN, Tree
+from hexenv.common.options import Within
 from hexenv.compiled import compiled
 from hexenv.games.base import Game
 

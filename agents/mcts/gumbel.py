@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.core.agent import Statistics
-from agents.core.options import Positive, Within
+from agents.core.options import Positive
 from agents.mcts.evaluated_search import EvaluatedSearchAgent
 from agents.planning.environment import View
 from agents.search.evaluated import (
@@ -30,6 +30,7 @@ from agents.search.proofs import proof_rank
 from agents.search.selection import scored_first
 from agents.search.simulation import part
 from agents.search.tree import ROOT, Tree
+from hexenv.common.options import Within
 
 SMALLEST: float = 1e-30
 """Added to priors before their logarithm is taken."""

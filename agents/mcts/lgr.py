@@ -5,7 +5,7 @@ from typing import Annotated, Any, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.core.options import Positive, Within
+from agents.core.options import Positive
 from agents.mcts.playouts import make_playout
 from agents.mcts.settings import SearchOptions
 from agents.mcts.tree_search import TreeSearchAgent
@@ -15,6 +15,7 @@ from agents.search.selection import UCB1
 from agents.search.simulation import Simulation, all_moves, part
 from agents.search.tree import Tree
 from agents.search.variant import Variant
+from hexenv.common.options import Within
 from hexenv.games.base import NO_ACTION, Actions, Game, State
 
 NO_REPLIES = np.full((2, 1), -1, np.int32)

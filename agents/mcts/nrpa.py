@@ -36,9 +36,10 @@ from numpy.typing import NDArray
 
 from agents.core.agent import OnSlice, SeededAgent, Statistics
 from agents.core.budget import ENDLESS, spend
-from agents.core.options import OneOf, Seconds, Simulations, Within, with_default
+from agents.core.options import Seconds, Simulations, with_default
 from agents.planning.environment import View, check_in_play
 from agents.planning.view import Assumption, Route, planner_view
+from hexenv.common.options import OneOf, Within
 from hexenv.compiled import (
     CompiledFunction,
     announced,

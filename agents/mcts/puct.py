@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.core.agent import Statistics
-from agents.core.options import Positive, Share, Within
+from agents.core.options import Positive, Share
 from agents.core.temperature import draw_action
 from agents.mcts.evaluated_search import EvaluatedSearchAgent
 from agents.mcts.settings import SearchOptions
@@ -26,6 +26,7 @@ from agents.search.roots import root_actions
 from agents.search.selection import scored_first
 from agents.search.simulation import part
 from agents.search.tree import ROOT, Tree
+from hexenv.common.options import Within
 
 
 @part

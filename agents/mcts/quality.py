@@ -6,13 +6,14 @@ from typing import Annotated, Final, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.core.options import OneOf, Positive, Share, Within
+from agents.core.options import Positive, Share
 from agents.mcts.playouts import variant_of
 from agents.mcts.settings import SearchOptions
 from agents.mcts.tree_search import TreeSearchAgent
 from agents.search.selection import UCB1
 from agents.search.simulation import Simulation, all_moves, part
 from agents.search.tree import Tree
+from hexenv.common.options import OneOf, Within
 from hexenv.games.base import Game
 
 NO_LENGTHS = np.zeros((2, 3))

@@ -10,13 +10,14 @@ from typing import Annotated, Any, Final, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.core.options import FirstPlayUrgency, OneOf, Positive, Within
+from agents.core.options import FirstPlayUrgency, Positive
 from agents.mcts.playouts import variant_of
 from agents.mcts.settings import SearchOptions
 from agents.mcts.tree_search import TreeSearchAgent
 from agents.search.selection import scored_first, sqrt_log
 from agents.search.simulation import Simulation, all_moves
 from agents.search.tree import ROOT, UNPROVEN, Tree
+from hexenv.common.options import OneOf, Within
 from hexenv.compiled import compiled, kernel
 from hexenv.games.base import Game, State
 

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import Annotated, TypedDict
 
-from agents.core.options import OneOf, Within, check_fields
 from agents.planning.view import Assumption, Route
 from agents.search.proofs import SOLVERS
 from agents.search.roots import FINAL_MOVES
 from hexenv.common.messages import check_seed
+from hexenv.common.options import OneOf, Within, check_fields
 
 
 class SearchOptions(TypedDict, total=False):

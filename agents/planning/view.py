@@ -2,7 +2,6 @@
 
 from typing import Annotated, Any, Final, TypeAlias
 
-from agents.core.options import OneOf, expect_one_of
 from agents.planning.environment import (
     PERFECT_INFORMATION,
     View,
@@ -11,6 +10,7 @@ from agents.planning.environment import (
     is_transparent,
     names_of,
 )
+from hexenv.common.options import OneOf, expect_one_of
 from hexenv.compiled import is_compiled
 
 ROUTES: Final = ("auto", "compiled", "interpreted", "environment")

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from agents.core.agent import SeededAgent, Statistics, with_assumption
 from agents.core.budget import Pace
 from agents.core.knowledge import knowledge_of
-from agents.core.options import Seconds, Within
+from agents.core.options import Seconds
 from agents.planning.environment import View, check_in_play
 from agents.planning.view import Assumption, Route, planner_view
 from agents.search.evaluator import PolicyError, name_of, position_text, refuse
 from agents.search.knowledge import Knowledge, NoKnowledge
 from agents.solvers.depth_first import NODES, UNKNOWN, compiled_search, put_best_last, search
+from hexenv.common.options import Within
 from hexenv.compiled import announced, compiled, is_compiled
 from hexenv.learners.policies import Stream
 

@@ -27,7 +27,7 @@ import numpy as np
 
 from agents.core.agent import SeededAgent, Statistics, with_assumption
 from agents.core.knowledge import games_with, knowledge_of
-from agents.core.options import OneOf, Seconds, Within
+from agents.core.options import Seconds
 from agents.mcts.uct import UCT
 from agents.planning.environment import View, check_in_play, legal_actions
 from agents.planning.view import Assumption, Route, planner_view
@@ -35,6 +35,7 @@ from agents.registry import BOOKS
 from agents.solvers.exhaustive import ExhaustiveSolver, ForeignTree, NoTactics, TreeState
 from agents.solvers.questions import Clock, ExactSolver
 from hexenv.common.importing import attribute_at, import_on_demand
+from hexenv.common.options import OneOf, Within
 from hexenv.compiled import announced, uses_machine_code
 
 __all__ = ["Solver", "best_actions", "build_book", "scores", "value"]

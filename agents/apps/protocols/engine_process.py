@@ -14,8 +14,9 @@ from contextlib import suppress
 from typing import IO, Annotated, Any, Final, TypeAlias, TypeVar, cast
 
 from agents.core.agent import AgentBase, ForfeitError, Statistics
-from agents.core.options import Positive, Within
+from agents.core.options import Positive
 from agents.planning.environment import check_in_play
+from hexenv.common.options import Within
 
 START_SECONDS: Final = 300.0
 """Time for an engine to start and to get ready for a game, which no clock of a game counts."""

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final
 
 from agents.apps.protocols.engine_process import START_SECONDS, EngineAgent, T
 from agents.core.agent import ForfeitError
-from agents.core.options import Within
+from hexenv.common.options import Within
 from hexenv.games.base import cell_owners
 from hexenv.games.gomoku import Gomoku, rule_name
 from hexenv.games.gomoku.openings import (

@@ -12,7 +12,6 @@ from typing import Any, Final, NamedTuple
 from agents.apps.web.opponents import can_load_networks, opponents, shipped_networks
 from agents.apps.web.protocol import Setup
 from agents.core.agent import Agent
-from agents.core.options import OneOf, Option, Within
 from agents.registry import (
     agent_classes,
     environment_makers,
@@ -22,6 +21,7 @@ from agents.registry import (
     type_hints,
 )
 from hexenv import GAMES
+from hexenv.common.options import OneOf, Option, Within
 from hexenv.games.gomoku import FORBIDDEN, RULES
 from hexenv.games.gomoku.openings import OPENINGS
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Final, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.core.options import Positive, Within
+from agents.core.options import Positive
 from agents.knowledge.gomoku.board import OPENS_FOUR, PUBLISHED, WINS, find_kind, load_points
 from agents.knowledge.gomoku.candidates import (
     ALL_BITS,
@@ -31,6 +31,7 @@ from agents.search.selection import scored_first
 from agents.search.simulation import Simulation, part
 from agents.search.tree import Tree
 from agents.search.variant import Variant
+from hexenv.common.options import Within
 from hexenv.compiled import kernel
 from hexenv.games.base import Actions, State
 

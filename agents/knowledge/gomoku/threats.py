@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.core.budget import Pace
-from agents.core.options import Seconds, Within, checks_options
+from agents.core.options import Seconds
 from agents.knowledge.gomoku.board import PatternGame, plain_state
 from agents.knowledge.gomoku.threat_search import (
     MOST_THREATS,
@@ -28,6 +28,7 @@ from agents.knowledge.gomoku.threat_search import (
 from agents.knowledge.gomoku.view import pattern_view
 from agents.planning.environment import check_in_play
 from agents.planning.view import Route, planner_view
+from hexenv.common.options import Within, checks_options
 from hexenv.compiled import CompiledFunction, kernel
 from hexenv.games import base
 from hexenv.games.base import EMPTY, IN_PLAY, State

@@ -4,7 +4,6 @@ from typing import Annotated, Any, Final, NamedTuple
 
 import numpy as np
 
-from agents.core.options import OneOf, Within
 from agents.knowledge.bits import meet, one_bit
 from agents.knowledge.hex.circuit import add_currents
 from agents.knowledge.hex.evaluation import MOST_EXTENDED, Resistance, TwoDistance
@@ -13,6 +12,7 @@ from agents.knowledge.hex.known import HexParts, cells_to_join, may_be_swapped, 
 from agents.knowledge.hex.shortest import next_stone
 from agents.planning.environment import View
 from agents.solvers.alphabeta import AlphaBeta, AlphaBetaNodes
+from hexenv.common.options import OneOf, Within
 from hexenv.compiled import compiled
 from hexenv.games.base import EMPTY, Actions, State
 

@@ -3,9 +3,9 @@
 import math
 from typing import Annotated, ClassVar, Unpack
 
-from agents.core.options import OneOf
 from agents.mcts.rave import RAVE, SCHEDULES
 from agents.mcts.settings import SearchOptions
+from hexenv.common.options import OneOf
 
 
 class Hexpert(RAVE):
