@@ -104,8 +104,8 @@ def test_contract_on_the_largest_boards(game):
         (hex.new, {"board_size": (5,)}, r"or a pair of such, got \(5,\)"),
         (hex.new, {"board_size": (5, 5, 5)}, r"or a pair of such, got \(5, 5, 5\)"),
         (hex.new, {"board_size": (3, 5), "swap": True}, "expected a square board.*, got 3 x 5"),
-        (connect4.new, {"rows": 0}, "expected at least one row and column, got 0 x 7"),
-        (connect4.new, {"columns": 0}, "expected at least one row and column, got 6 x 0"),
+        (connect4.new, {"rows": 0}, "expected rows of at least 1, got 0"),
+        (connect4.new, {"columns": 0}, "expected columns of at least 1, got 0"),
         (connect4.new, {"columns": 10}, r"at most 63 .*, got \(6 \+ 1\) \* 10 = 70"),
         (connect4.new, {"rows": 9}, r"at most 63 .*, got \(9 \+ 1\) \* 7 = 70"),
         (connect4.new, {"connect": 1}, "expected connect from 2 to 8, got 1"),
@@ -123,7 +123,7 @@ def test_contract_on_the_largest_boards(game):
         (gomoku.new, {"board_size": 2, "connect": 3}, "from 3 to 20, .*, got 2"),
         (gomoku.new, {"connect": 2}, "expected connect from 3 to 6, got 2"),
         (gomoku.new, {"connect": 7}, "expected connect from 3 to 6, got 7"),
-        (gomoku.new, {"rule": "caro"}, "expected a rule of freestyle, standard, renju, got 'caro'"),
+        (gomoku.new, {"rule": "caro"}, "expected rule of freestyle, standard, renju, got 'caro'"),
     ],
 )
 def test_options_out_of_range_are_refused(new, options, message):

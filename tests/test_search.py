@@ -9,7 +9,7 @@ from environments import BOARDS, JIT, SMALL, played, random_action, theirs
 from grown_trees import assert_same_nodes, nodes, nodes_after, positions_of, tree_of, with_options
 
 from agents import UCT
-from agents.mcts.roots import principal_variation, root_statistics
+from agents.mcts.tree_search import root_statistics
 from agents.planning.environment import View
 from agents.records.recorder import search_of
 from agents.registry import make_agent
@@ -26,7 +26,7 @@ from agents.search.knowledge import NoKnowledge
 from agents.search.mcts import compiled_search, search
 from agents.search.playout import Uniform
 from agents.search.reward import WinLoss
-from agents.search.roots import FINAL_MOVES, best_action, root_actions
+from agents.search.roots import FINAL_MOVES, best_action, principal_variation, root_actions
 from agents.search.selection import SQRT_LOGS, UCB1, sqrt_log, wilson_interval
 from agents.search.tree import (
     MORE_TO_COME,

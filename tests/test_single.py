@@ -372,8 +372,8 @@ def test_what_is_no_integer_is_refused(action):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"side": "black"}, "expected a side of first, second, random, got 'black'"),
-        ({"side": 0}, "expected a side of"),
+        ({"side": "black"}, "expected side of first, second, random, got 'black'"),
+        ({"side": 0}, "expected side of"),
         ({"illegal": "ignore"}, "expected illegal of terminate, raise, penalise, got 'ignore'"),
         ({"max_illegal": 0}, "expected max_illegal of at least 1, got 0"),
         ({"max_illegal": 1.5}, "expected a whole number of max_illegal, got 1.5"),

@@ -362,7 +362,7 @@ def test_perft_of_a_game_in_plain_python():
 
 
 def test_perft_refuses_a_negative_depth():
-    with pytest.raises(ValueError, match="expected a depth of 0 or more, got -1"):
+    with pytest.raises(ValueError, match="expected depth of at least 0, got -1"):
         testing.perft(tictactoe.new(), -1)
-    with pytest.raises(ValueError, match="expected a depth of 1 or more, got 0"):
+    with pytest.raises(ValueError, match="expected depth of at least 1, got 0"):
         testing.perft_by_move(tictactoe.new(), 0)

@@ -890,7 +890,8 @@ def test_mistakes_on_the_command_line_are_named(arguments, message):
 
 
 def test_a_missing_library_is_not_blamed_on_the_file(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    for name in {"matplotlib", *(name for name in sys.modules if name[:11] == "matplotlib.")}:
+        monkeypatch.setitem(sys.modules, name, None)
     spec = tmp_path / "spec.json"
     spec.write_text(json.dumps(TWO), encoding="utf-8")
     output = run("--spec", spec, "--plot", tmp_path / "plot.png", status=2).output

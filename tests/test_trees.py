@@ -17,10 +17,10 @@ from grown_trees import (
 )
 
 from agents import RAVE, UCT, FlatMonteCarlo, PUCTAgent, TranspositionMCTS
-from agents.mcts.roots import is_decided
 from agents.mcts.saved_trees import VERSION
 from agents.policies.policy import PolicyAgent
 from agents.registry import make_agent
+from agents.search.roots import is_decided
 from agents.search.tree import (
     MORE_TO_COME,
     ROOT,

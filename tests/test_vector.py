@@ -783,8 +783,8 @@ def test_an_opponent_is_neither_taken_away_nor_added():
         ({"opponent": None, "side": "first"}, "expected no side without an opponent"),
         ({"autoreset_mode": "Never"}, "expected an autoreset_mode of NextStep, SameStep, Disabled"),
         ({"max_episode_steps": 3}, "expected no max_episode_steps: games end, got 3"),
-        ({"penalty": 0.5}, "expected a penalty of at most 0, got 0.5"),
-        ({"penalty": np.nan}, "expected a penalty of at most 0, got nan"),
+        ({"penalty": 0.5}, "expected penalty of at most 0, got 0.5"),
+        ({"penalty": np.nan}, "expected penalty of at most 0, got nan"),
         ({"dtype": np.float16}, "expected a dtype of bool, int8, .*, got float16"),
     ],
 )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from types import ModuleType
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
 import numpy as np
 
@@ -17,7 +17,8 @@ from agents.arena.specification import OPENING_PLIES
 from agents.core.agent import Agent, ForfeitError
 from agents.planning.environment import action_mask, check_in_play, is_over
 from agents.planning.foreign import ForeignGame, ForeignState
-from hexenv.common.messages import shortened, whole_number
+from hexenv.common.messages import shortened
+from hexenv.common.options import ENDLESS, AtLeastOne, Within, checks_options
 
 OnMove = Callable[[Any, int, int], None]
 """Called after each move with the environment, the number of the agent, and its action."""
@@ -207,13 +208,14 @@ def is_legal(env: Any, action: Any) -> bool:
     return 0 <= number < len(mask) and bool(mask[number])
 
 
+@checks_options
 def play_match(
     env: Any,
     agents: Sequence[Agent],
-    games: int,
+    games: AtLeastOne,
     seed: int = 0,
     on_move: OnMove | None = None,
-    opening_plies: int | None = 0,
+    opening_plies: Annotated[int | None, Within(0, ENDLESS)] = 0,
 ) -> Iterator[GameResult]:
     """Play games with alternating sides; yields each result when its game ends.
 
@@ -237,9 +239,6 @@ def play_match(
         ValueError: At the call, if these are not two agents, an environment and a number of games.
     """
     check_agents(agents)
-    for name, number, least in (("games", games, 1), ("opening_plies", opening_plies or 0, 0)):
-        if whole_number(name, number) < least:
-            raise ValueError(f"expected {name} of at least {least}, got {number}")
     if isinstance(env, type | ModuleType) or not hasattr(env, "reset"):
         raise ValueError(f"expected an environment, got {shortened(env)}")
     return _play_match(env, agents, games, seed, on_move, opening_plies)

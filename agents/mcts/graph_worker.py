@@ -5,11 +5,11 @@ from typing import Any, cast
 
 import numpy as np
 
-from agents.mcts.roots import principal_variation
 from agents.mcts.worker import TreeWorker
 from agents.search import graph
 from agents.search.children import nodes_for
 from agents.search.graph import Graph
+from agents.search.roots import principal_variation
 from agents.search.tree import Tree
 from agents.search.variant import Variant
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 import numpy as np
 
 from agents.core.budget import shares, spend
-from agents.mcts.roots import is_decided
 from agents.mcts.settings import Settings
 from agents.planning.environment import View
+from agents.search.roots import is_decided
 from agents.search.tree import ROOT, Tree, child_by_action, children
 from agents.search.variant import Variant
 from hexenv.games import base

@@ -13,19 +13,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, Unpack, cast
 
 import numpy as np
 
-from agents.core.agent import AgentBase, OnSlice, Statistics
+from agents.core.agent import AgentBase, OnSlice, Statistics, with_assumption
 from agents.core.knowledge import GameKnowledge
 from agents.core.options import Seconds, Simulations, with_default
 from agents.mcts.advisers import Advisers, check_knowledge_fits
 from agents.mcts.planner import Planner
-from agents.mcts.roots import root_statistics, statistics_of_win
 from agents.mcts.settings import SearchOptions, Settings
 from agents.mcts.worker import TreeWorker, WorkerRun
 from agents.planning.environment import View, check_in_play
 from agents.planning.view import planner_view, turn_based
 from agents.search.proofs import SOLVERS
 from agents.search.roots import root_actions
-from agents.search.tree import Tree
+from agents.search.tree import UNPROVEN, Tree
 from agents.search.variant import Variant
 from hexenv.common.messages import check_seed
 from hexenv.compiled import announced
@@ -280,3 +279,31 @@ class TreeSearchAgent(AgentBase):
         """
         self.planner.check_can_be_saved(self.advisers.selects_by_patterns)
         self.planner.load(path)
+
+
+# ---- statistics ----------------------------------------------------------------------------------
+
+
+def root_statistics(
+    trees: Sequence[Tree], line: list[int], view: View, simulations: int, seconds: float
+) -> Statistics:
+    """The trees' statistics of the root's actions, with the best line from there."""
+    root = root_actions(trees)
+    num_actions = view.game.num_actions()
+    visits = np.zeros(num_actions, np.int64)
+    values = np.zeros(num_actions, np.float64)
+    visits[root.actions] = root.visits
+    values[root.actions] = np.where(root.visits > 0, 2 * root.value - 1, 0)
+    known = root.proof != UNPROVEN
+    values[root.actions[known]] = root.proof[known]
+    proven = root.outcome()
+    exact: list[int] = root.actions[known].tolist()
+    found = Statistics(visits, values, line, simulations, seconds, proven, proven_actions=exact)
+    return with_assumption(found, view.assumed)
+
+
+def statistics_of_win(line: list[int], num_actions: int, seconds: float) -> Statistics:
+    """Those of a line that wins, found without a search."""
+    visits, values = np.zeros(num_actions, np.int64), np.zeros(num_actions)
+    visits[line[0]] = values[line[0]] = 1
+    return Statistics(visits, values, line, 0, seconds, proven=1, proven_actions=line[:1])

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from agents.mcts.roots import principal_variation
 from agents.planning.environment import View
 from agents.search.children import most_new_nodes, nodes_for
 from agents.search.mcts import compiled_search
+from agents.search.roots import principal_variation
 from agents.search.simulation import Simulation
 from agents.search.tree import (
     ROOT,

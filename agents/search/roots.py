@@ -6,14 +6,14 @@ to compile than it saves.
 """
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from agents.search.proofs import MOST_PLIES, proof_rank
 from agents.search.selection import wilson_interval
-from agents.search.tree import ROOT, UNPROVEN, Tree, children
+from agents.search.tree import ROOT, UNPROVEN, Tree, child_by_action, children
 from hexenv.compiled import kernel, scratch_array
 from hexenv.games.base import NO_ACTION
 
@@ -147,3 +147,30 @@ def _actions_of(tree: Tree, node: int) -> RootActions:
     if (has_winner := np.abs(proof) == 1).any():
         rank[has_winner] = (proof * (MOST_PLIES - tree.plies_left[order]))[has_winner]
     return RootActions(tree.action[order], visits.astype(np.int64), value, proof, rank)
+
+
+# ---- what a tree says ----------------------------------------------------------------------------
+
+
+def principal_variation(tree: Tree, target: NDArray[np.int32] | None = None) -> list[int]:
+    """The line of the most visited actions from the root; of a graph by where its edges lead."""
+    line: list[int] = []
+    node = ROOT
+    while node >= 0 and tree.child_count[node] > 0:
+        action = root_actions([tree], node).best("visits")
+        node = cast("int", child_by_action(tree, node, action))
+        if tree.visits[node] == 0:
+            break
+        line.append(action)
+        node = node if target is None else int(target[node])
+    return line
+
+
+def is_decided(tree: Tree, simulations: int) -> bool:
+    """Whether the most visited action stays the same through a number of further simulations.
+
+    Proven losses are not played, as long as there is something else.
+    """
+    below = children(tree, ROOT)
+    visits = np.sort(tree.visits[below][tree.proof[below] != -1])
+    return len(visits) < 2 or bool(visits[-1] - visits[-2] > simulations)

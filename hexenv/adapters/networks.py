@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from hexenv.common.messages import whole_number
+from hexenv.common.options import AtLeastOne, checks_options
 
 
 class BoardFeatures(nn.Module):
@@ -42,12 +42,13 @@ class BoardFeatures(nn.Module):
         ValueError: If the shape does not have three sizes, or a number is below 1.
     """
 
+    @checks_options
     def __init__(
         self,
         shape: Sequence[int],
-        features: int = 256,
-        channels: int = 64,
-        layers: int = 3,
+        features: AtLeastOne = 256,
+        channels: AtLeastOne = 64,
+        layers: AtLeastOne = 3,
         channels_first: bool = False,
     ) -> None:
         super().__init__()
@@ -55,10 +56,6 @@ class BoardFeatures(nn.Module):
             raise ValueError(
                 f"expected planes of three dimensions, such as (6, 7, 2), got {tuple(shape)}"
             )
-        sizes = {"features": features, "channels": channels, "layers": layers}
-        for name, size in sizes.items():
-            if whole_number(name, size) < 1:
-                raise ValueError(f"expected {name} of at least 1, got {size}")
         planes, *board = shape if channels_first else (shape[2], *shape[:2])
         self.channels_first = channels_first
         body: list[Any] = []

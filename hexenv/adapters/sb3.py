@@ -28,7 +28,8 @@ from stable_baselines3.common.vec_env import VecEnv
 
 import hexenv  # noqa: F401  # pyright: ignore[reportUnusedImport]  # registers the environments
 from hexenv.adapters.networks import BoardFeatures
-from hexenv.common.messages import check_whole_seed, whole_number
+from hexenv.common.messages import check_whole_seed
+from hexenv.common.options import AtLeastOne, checks_options
 from hexenv.envs.observation import Observation
 from hexenv.learners.pool import OpponentPool
 from hexenv.learners.vector import BoardVectorEnv
@@ -200,10 +201,9 @@ class LogRatings(BaseCallback):
         every: Steps of the learner between two ratings.
     """
 
-    def __init__(self, log: Any, every: int) -> None:
+    @checks_options
+    def __init__(self, log: Any, every: AtLeastOne) -> None:
         super().__init__()
-        if whole_number("every", every) < 1:
-            raise ValueError(f"expected every of at least 1, got {every}")
         self.log = log
         self._every = every
         self._rated = 0
@@ -254,16 +254,15 @@ class SelfPlay(BaseCallback):
         temperature: Of the snapshots: see `agents.PolicyAgent`.
     """
 
+    @checks_options
     def __init__(
         self,
         pool: OpponentPool,
-        every: int,
+        every: AtLeastOne,
         folder: str | os.PathLike[str] | None = None,
         temperature: float = 1.0,
     ) -> None:
         super().__init__()
-        if whole_number("every", every) < 1:
-            raise ValueError(f"expected every of at least 1, got {every}")
         self.pool = pool
         self._every = every
         self._folder = folder

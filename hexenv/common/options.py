@@ -10,21 +10,26 @@ import math
 from collections.abc import Callable, Collection
 from types import NoneType, UnionType
 from typing import (
+    Annotated,
     Any,
     Final,
     Literal,
     NamedTuple,
     Self,
+    TypeAlias,
     TypeVar,
+    Union,
     cast,
     get_args,
     get_origin,
     get_type_hints,
 )
 
-from hexenv.common.messages import not_one_of, true_or_false, whole_number
+from hexenv.common.messages import not_one_of, shortened, true_or_false, whole_number
 
 F = TypeVar("F", bound=Callable[..., Any])
+ENDLESS: Final = 2**53
+"""As a bound of an option: only the other one counts."""
 
 
 class OneOf(NamedTuple):
@@ -39,6 +44,16 @@ class Within(NamedTuple):
     least: float = 0.0
     most: float = 1e9
 
+    def __str__(self) -> str:
+        if self.most >= ENDLESS:
+            return f"of at least {self.least:g}"
+        if self.least <= -ENDLESS:
+            return f"of at most {self.most:g}"
+        return f"from {self.least:.10g} to {self.most:.10g}"
+
+
+AtLeastOne: TypeAlias = Annotated[int, Within(1, ENDLESS)]
+
 
 class Option(NamedTuple):
     """What a type says of an option."""
@@ -49,12 +64,14 @@ class Option(NamedTuple):
     @classmethod
     def of(cls, hint: Any) -> Self:
         """The option with a type."""
-        known = [each for each in getattr(hint, "__metadata__", ()) if isinstance(each, BOUNDS)]
-        kind = hint.__origin__ if known else hint
-        if get_origin(kind) is Literal:
-            return cls((str,), OneOf(get_args(kind)))
-        kinds = get_args(kind) if get_origin(kind) is UnionType else (kind,)
-        return cls(kinds, known[0] if known else None)
+        if get_origin(hint) in (Union, UnionType):
+            kinds = [each for each in get_args(hint) if each is not NoneType]
+            found = cls.of(kinds[0]) if len(kinds) == 1 else cls(tuple(kinds), None)
+            return cls((*found.kinds, *set(get_args(hint)) - set(kinds)), found.bounds)
+        if get_origin(hint) is Literal:
+            return cls((str,), OneOf(get_args(hint)))
+        said = [each for each in getattr(hint, "__metadata__", ()) if isinstance(each, BOUNDS)]
+        return cls(cls.of(hint.__origin__).kinds, said[0]) if said else cls((hint,), None)
 
     def checked(self, name: str, value: Any) -> Any:
         """A value in the form that is declared, or a ValueError."""
@@ -66,9 +83,10 @@ class Option(NamedTuple):
             return expect_one_of(name, value, self.bounds.words)
         if self.bounds is None:
             return value
-        if int in self.kinds:
-            return whole_number_within(name, value, int(self.bounds.least), int(self.bounds.most))
-        return number_within(name, value, *self.bounds)
+        number = whole_number(name, value) if int in self.kinds else number_or_nan(value)
+        if not self.bounds.least <= number <= self.bounds.most:
+            raise ValueError(f"expected {name} {self.bounds}, got {shortened(value)}")
+        return number
 
 
 BOUNDS: Final = (OneOf, Within)
@@ -116,20 +134,9 @@ def expect_one_of(name: str, value: str, known: Collection[str]) -> str:
     return value
 
 
-def whole_number_within(name: str, value: Any, least: int, most: int) -> int:
-    """A whole number from `least` to `most`."""
-    number = whole_number(name, value)
-    if not least <= number <= most:
-        raise ValueError(f"expected {name} from {least} to {most}, got {number}")
-    return number
-
-
-def number_within(name: str, value: float, least: float, most: float) -> float:
-    """A number from `least` to `most`."""
+def number_or_nan(value: Any) -> float:
+    """A number as Python has it; anything else is NaN, which is within no range."""
     try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = math.nan
-    if not least <= number <= most:
-        raise ValueError(f"expected {name} from {least:g} to {most:g}, got {value!r}")
-    return number
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan

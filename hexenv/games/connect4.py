@@ -10,12 +10,12 @@ empty bit above each column, so that no run of bits continues from one column in
      0  7 14 ...     row 5
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hexenv.common.messages import whole_number
+from hexenv.common.options import AtLeastOne, Within, checks_options
 from hexenv.compiled import compiled
 from hexenv.games import base
 from hexenv.games.base import DRAW, EMPTY, IN_PLAY, NO_ACTION, Actions, Cells, State
@@ -221,24 +221,21 @@ class Connect4(NamedTuple):
         return base.line_cells(self, state, self.connect)
 
 
-def new(rows: int = 6, columns: int = 7, connect: int = 4) -> Connect4:
+@checks_options
+def new(
+    rows: AtLeastOne = 6, columns: AtLeastOne = 7, connect: Annotated[int, Within(2, 8)] = 4
+) -> Connect4:
     """The game of Connect4, with the arguments of `hexenv.connect4_v0.raw_env`.
 
     Raises:
         ValueError: If a parameter is out of its range or the board does not fit 63 bits, nor the
             steps along its diagonals.
     """
-    rows, columns = whole_number("rows", rows), whole_number("columns", columns)
-    connect = whole_number("connect", connect)
-    if rows < 1 or columns < 1:
-        raise ValueError(f"expected at least one row and column, got {rows} x {columns}")
     if (rows + 1) * columns > 63:
         raise ValueError(
             f"expected (rows + 1) * columns of at most 63 (the board is kept in one integer), "
             f"got ({rows} + 1) * {columns} = {(rows + 1) * columns}"
         )
-    if not 2 <= connect <= 8:
-        raise ValueError(f"expected connect from 2 to 8, got {connect}")
     most = 63 // max(1, min(2, connect - 2), connect - 4) - 2  # see `lines.runs`
     if rows > most:
         raise ValueError(f"expected at most {most} rows to connect {connect}, got {rows}")

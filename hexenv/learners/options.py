@@ -1,16 +1,15 @@
 """What learners' environments are made of: their options, the game behind them, and actions."""
 
-import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from importlib import import_module
-from numbers import Real
-from typing import Any, Literal, cast, get_args
+from typing import Annotated, Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hexenv.common.messages import expect_parameters, not_one_of, shortened, whole_number
+from hexenv.common.messages import expect_parameters, shortened
+from hexenv.common.options import ENDLESS, AtLeastOne, Within, check_fields
 from hexenv.envs.aec import BoardEnv
 from hexenv.games import notation
 from hexenv.games.base import Game
@@ -39,17 +38,11 @@ class LearnerOptions:
 
     side: Side = "random"
     illegal: Illegal = "terminate"
-    penalty: float = -0.1
-    max_illegal: int = 10
+    penalty: Annotated[float, Within(-ENDLESS, 0.0)] = -0.1
+    max_illegal: AtLeastOne = 10
 
     def __post_init__(self) -> None:
-        for title, kind, value in (("a side", Side, self.side), ("illegal", Illegal, self.illegal)):
-            if value not in get_args(kind):
-                raise ValueError(not_one_of(title, get_args(kind), value))
-        if whole_number("max_illegal", self.max_illegal) < 1:
-            raise ValueError(f"expected max_illegal of at least 1, got {self.max_illegal}")
-        if not isinstance(self.penalty, Real) or not -math.inf < self.penalty <= 0.0:
-            raise ValueError(f"expected a penalty of at most 0, got {self.penalty!r}")
+        check_fields(self)
 
 
 def take_options(

@@ -16,11 +16,12 @@ import os
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, cast, get_args
+from typing import Annotated, Any, Final, cast
 
 import numpy as np
 
-from hexenv.common.messages import not_one_of, whole_number
+from hexenv.common.messages import not_one_of
+from hexenv.common.options import AtLeastOne, Within, checks_options
 from hexenv.learners.lineup import ALL_ALIKE, Opponent, Shares
 from hexenv.learners.members import Drop, Member, Sampling, Tally
 from hexenv.learners.opponents import (
@@ -82,31 +83,21 @@ class OpponentPool:
         TypeError: If a member cannot play.
     """
 
+    @checks_options
     def __init__(
         self,
         members: Any = (),
         *,
         sampling: Sampling = "uniform",
-        power: float = 2.0,
-        newest: float = 0.5,
-        at_once: int | None = 4,
-        most: int | None = None,
+        power: Annotated[float, Within()] = 2.0,
+        newest: Annotated[float, Within(0.0, 1.0)] = 0.5,
+        at_once: AtLeastOne | None = 4,
+        most: AtLeastOne | None = None,
         drop: Drop = "oldest",
     ) -> None:
-        if sampling not in get_args(Sampling):
-            raise ValueError(not_one_of("a sampling", get_args(Sampling), sampling))
-        if drop not in get_args(Drop):
-            raise ValueError(not_one_of("drop", get_args(Drop), drop))
-        if not 0.0 <= newest <= 1.0:
-            raise ValueError(f"expected newest from 0 to 1, got {newest}")
-        if not (math.isfinite(power) and power >= 0.0):
-            raise ValueError(f"expected a power of at least 0, got {power}")
-        for name, value in (("at_once", at_once), ("most", most)):
-            if value is not None and whole_number(name, value) < 1:
-                raise ValueError(f"expected {name} of at least 1, got {value}")
         self.sampling: Sampling = sampling
-        self.power = float(power)
-        self.newest = float(newest)
+        self.power = power
+        self.newest = newest
         self.at_once = at_once
         self.most = most
         self.drop: Drop = drop

@@ -11,7 +11,7 @@ Examples:
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import wait
 from html import escape
-from typing import Any, Final, Literal, NamedTuple, TypeVar, cast
+from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar, cast
 
 import numpy as np
 from gymnasium import spaces
@@ -20,7 +20,8 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from hexenv.common.messages import check_whole_seed, not_one_of, whole_number
+from hexenv.common.messages import check_whole_seed, not_one_of
+from hexenv.common.options import AtLeastOne, Within, checks_options
 from hexenv.compiled.cpus import Threads, usable_cpus
 from hexenv.envs.aec import AGENTS, BoardEnv
 from hexenv.envs.observation import Observation
@@ -89,8 +90,6 @@ class ThreadedBoards:
         if threads is None:
             useful = count * env.game.rows * env.game.columns // CELLS_PER_THREAD
             threads = max(1, min(usable_cpus(), useful))
-        elif whole_number("threads", threads) < 1:
-            raise ValueError(f"expected threads of at least 1, got {threads}")
         if roster is not None and not all(one.is_compiled for one in roster.opponents):
             threads = 1
         borders = np.linspace(0, count, min(threads, count) + 1).astype(int)
@@ -214,22 +213,20 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
 
     closed = True  # until `__init__` succeeds: Gymnasium may close a half-made environment
 
+    @checks_options
     def __init__(
         self,
         game: str | Callable[..., BoardEnv],
-        num_envs: int = 1,
+        num_envs: Annotated[int, Within(1, MOST_BOARDS)] = 1,
         opponent: Any = "random",
         autoreset_mode: AutoresetMode | Literal["NextStep", "SameStep", "Disabled"] = "NextStep",
-        threads: int | None = None,
+        threads: AtLeastOne | None = None,
         max_episode_steps: int | None = None,
         **options: Any,
     ) -> None:
-        num_envs = int(whole_number("num_envs", num_envs))  # also of a flag
-        if not 1 <= num_envs <= MOST_BOARDS:
-            raise ValueError(f"expected num_envs from 1 to {MOST_BOARDS}, got {num_envs}")
         if max_episode_steps is not None:
             raise ValueError(f"expected no max_episode_steps: games end, got {max_episode_steps}")
-        self.num_envs = num_envs
+        self.num_envs = int(num_envs)  # also of a flag
         try:
             self.autoreset_mode = AutoresetMode(autoreset_mode)
         except ValueError:

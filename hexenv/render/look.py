@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, Literal, cast, get_args
+from typing import Annotated, Final, Literal, cast, get_args
 
-from hexenv.common.messages import not_one_of, true_or_false, whole_number
+from hexenv.common.options import Within, check_fields
 
 Color = tuple[int, int, int]
 
@@ -114,18 +114,11 @@ class Look:
     """
 
     theme: Theme = "light"
-    cell_size: int = 48
+    cell_size: Annotated[int, Within(MIN_CELL_SIZE, MAX_CELL_SIZE)] = 48
     coordinates: bool = True
 
     def __post_init__(self) -> None:
-        if self.theme not in THEMES:
-            raise ValueError(not_one_of("a theme", THEMES, self.theme))
-        true_or_false("coordinates", self.coordinates)
-        size = whole_number("cell_size", self.cell_size)
-        if not MIN_CELL_SIZE <= size <= MAX_CELL_SIZE:
-            raise ValueError(
-                f"expected a cell size from {MIN_CELL_SIZE} to {MAX_CELL_SIZE} pixels, got {size}"
-            )
+        check_fields(self)
 
 
 DEFAULT_LOOK: Final = Look()

@@ -6,7 +6,8 @@ import time
 
 import numpy as np
 
-from hexenv.common.messages import check_seed, whole_number
+from hexenv.common.messages import check_seed
+from hexenv.common.options import AtLeastOne, checks_options
 from hexenv.compiled import COMPILE_ERRORS, is_compiled
 from hexenv.games import base, notation
 from hexenv.games.base import STATE_FIELDS, Game, State
@@ -33,7 +34,8 @@ from hexenv.testing.plies import (
 )
 
 
-def check_game(game: Game, *, games: int = 20, seed: int = 0) -> None:
+@checks_options
+def check_game(game: Game, *, games: AtLeastOne = 20, seed: int = 0) -> None:
     """Check on random games that a game fulfils its contract, `hexenv.games.base.Game`.
 
     Args:
@@ -48,8 +50,6 @@ def check_game(game: Game, *, games: int = 20, seed: int = 0) -> None:
         AssertionError: At the first claim that does not hold, with the moves that lead there.
     """
     base.expect_game(game)
-    if whole_number("games", games) < 1:
-        raise ValueError(f"expected games of at least 1, got {games}")
     check_seed(seed)
     check_names(game)
     check_symmetry_group(game)

@@ -1,31 +1,29 @@
 """Move counts: how many sequences of a number of plies there are, the usual test of rules."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from hexenv.common.messages import whole_number
+from hexenv.common.options import ENDLESS, AtLeastOne, Within, checks_options
 from hexenv.compiled import CompiledFunction
 from hexenv.games import base
 from hexenv.games.base import Game, State
 
 
-def perft(game: Game, depth: int) -> int:
+@checks_options
+def perft(game: Game, depth: Annotated[int, Within(0, ENDLESS)]) -> int:
     """How many sequences of exactly `depth` legal actions, 0 or more, lead from the start.
 
     Games that are over before do not count. (The name is the one chess programs give it.)
     """
     base.expect_game(game)
-    if whole_number("depth", depth) < 0:
-        raise ValueError(f"expected a depth of 0 or more, got {depth}")
     return _count_paths(game, base.new_state(game), depth)
 
 
-def perft_by_move(game: Game, depth: int) -> dict[str, int]:
+@checks_options
+def perft_by_move(game: Game, depth: AtLeastOne) -> dict[str, int]:
     """The count of `perft` split by the first move: where two programs differ, go down there."""
     base.expect_game(game)
-    if whole_number("depth", depth) < 1:
-        raise ValueError(f"expected a depth of 1 or more, got {depth}")
     found: dict[str, int] = {}
     for action in base.legal_actions(game, base.new_state(game)):
         state = base.new_state(game)

@@ -6,7 +6,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import DTypeLike, NDArray
 
-from hexenv.common.messages import whole_number
+from hexenv.common.options import AtLeastOne, checks_options
 from hexenv.games.table import Which
 from hexenv.wrappers.base import BoardView, BoardWrapper, Env, Envs, VectorBoardWrapper
 
@@ -14,10 +14,9 @@ from hexenv.wrappers.base import BoardView, BoardWrapper, Env, Envs, VectorBoard
 class StackView(BoardView):
     """Shows the last `size` observations of each episode along the axis of the planes."""
 
-    def __init__(self, env: Env | Envs, size: int) -> None:
+    @checks_options
+    def __init__(self, env: Env | Envs, size: AtLeastOne) -> None:
         super().__init__(env)
-        if whole_number("size", size) < 1:
-            raise ValueError(f"expected a size of at least 1, got {size}")
         shape = list(self.planes.shape)
         if len(shape) != 3:
             raise ValueError(

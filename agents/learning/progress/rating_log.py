@@ -25,7 +25,7 @@ from agents.learning.progress.anchors import AGENTS, ANCHORS, Anchors, rate_poli
 from agents.learning.progress.ratings import RATINGS, Rating, read_ratings
 from agents.learning.progress.writers import Writer, usual_writers
 from agents.records.films import film_of, write_gif
-from hexenv.common.messages import whole_number
+from hexenv.common.options import AtLeastOne, checks_options
 from hexenv.envs.aec import BoardEnv
 from hexenv.learners.opponents import as_player
 
@@ -69,20 +69,19 @@ class RatingLog:
         ValueError: If an argument is wrong, or a file damaged.
     """
 
+    @checks_options
     def __init__(
         self,
         folder: str | os.PathLike[str],
         game: str,
         options: Sequence[str] = (),
         anchors: Anchors | str | os.PathLike[str] | Sequence[str] = AGENTS,
-        pairs: int = 10,
+        pairs: AtLeastOne = 10,
         seed: int = 0,
         background: bool = False,
         film: bool = True,
         writers: Sequence[Writer] | None = None,
     ) -> None:
-        if whole_number("pairs", pairs) < 1:
-            raise ValueError(f"expected pairs of at least 1, got {pairs}")
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.anchors = anchors_of(anchors, self.folder, game, options)

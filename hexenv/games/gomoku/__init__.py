@@ -13,12 +13,12 @@ A state keeps every line of the board as an integer for each player
 (`hexenv.games.gomoku.stone_lines`).
 """
 
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hexenv.common.messages import not_one_of, whole_number
+from hexenv.common.options import OneOf, Within, checks_options
 from hexenv.compiled import compiled
 from hexenv.games import base
 from hexenv.games.base import DRAW, EMPTY, IN_PLAY, NO_ACTION, Actions, Cells, State
@@ -382,25 +382,19 @@ def rule_name(rule: int) -> str:
     return RULES[min(rule, RENJU)]
 
 
+@checks_options
 def new(
     board_size: int | tuple[int, int] = 15,
-    connect: int = 5,
-    rule: str = "freestyle",
-    forbidden: str = "masked",
+    connect: Annotated[int, Within(3, 6)] = 5,
+    rule: Annotated[str, OneOf(RULES)] = "freestyle",
+    forbidden: Annotated[str, OneOf(FORBIDDEN)] = "masked",
 ) -> Gomoku:
     """The game of Gomoku, with the arguments of `hexenv.gomoku_v0.raw_env` but for an opening.
 
     Raises:
         ValueError: If a parameter is out of its range.
     """
-    connect = whole_number("connect", connect)
-    if not 3 <= connect <= 6:
-        raise ValueError(f"expected connect from 3 to 6, got {connect}")
     rows, columns = base.parse_board_size(board_size, min(5, connect), MAX_SIZE)
-    if rule not in RULES:
-        raise ValueError(not_one_of("a rule", RULES, rule))
-    if forbidden not in FORBIDDEN:
-        raise ValueError(not_one_of("forbidden", FORBIDDEN, forbidden))
     if rule != "renju":
         if forbidden != "masked":
             raise ValueError(f"expected forbidden moves only in renju, got them in {rule}")
