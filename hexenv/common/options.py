@@ -107,19 +107,23 @@ def check_fields(options: Any) -> None:
 
 def checks_options(function: F) -> F:
     """A function or constructor that gets its options in the form that its parameters declare."""
-    signature = inspect.signature(function)
-    options = {name: Option.of(each.annotation) for name, each in signature.parameters.items()}
-    options = {name: each for name, each in options.items() if each.bounds or each.kinds == (bool,)}
+    parameters = inspect.signature(function).parameters.values()
+    found = {each.name: Option.of(each.annotation) for each in parameters}
+    options = {name: each for name, each in found.items() if each.bounds or each.kinds == (bool,)}
     if not options:
         return function
+    in_order = [(each.name, options.get(each.name)) for each in parameters]
 
     @functools.wraps(function)
     def call(*arguments: Any, **named: Any) -> Any:
-        given = signature.bind(*arguments, **named)
-        for name, option in options.items():
-            if name in given.arguments:
-                given.arguments[name] = option.checked(name, given.arguments[name])
-        return function(*given.args, **given.kwargs)
+        given = list(arguments)
+        for place, (name, option) in enumerate(in_order[: len(given)]):
+            if option is not None:
+                given[place] = option.checked(name, given[place])
+        for name in named:
+            if name in options:
+                named[name] = options[name].checked(name, named[name])
+        return function(*given, **named)
 
     return cast("F", call)
 
