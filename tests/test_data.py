@@ -253,7 +253,7 @@ def test_bad_files_are_refused(made, tmp_path):
         bad.write_bytes(content)
         with pytest.raises(ValueError, match=r"bad\.npz"):
             folder.load_positions(bad, game)
-    with pytest.raises(ValueError, match="expected positions of Hex"):
+    with pytest.raises(ValueError, match="expected parameters"):
         folder.load_positions(path, hex_game.new(4))
     np.savez(bad, about=np.zeros(3, np.uint8))
     with pytest.raises(ValueError, match="expected hexenv-data of version 1"):

@@ -14,8 +14,6 @@ from agents import UCT
 from agents.core import files, reading
 from agents.core.files import adding, is_partial, replacing, write_text
 from agents.core.reading import load_arrays, parse_json, read_object, read_objects, read_text
-from agents.knowledge.connect4.book import load_book, new_book, save_book
-from hexenv.games import connect4
 
 FUZZER = Path(__file__).parent / "benchmarks" / "damaged_files.py"
 
@@ -148,32 +146,9 @@ def test_an_archive_is_as_large_as_its_file_allows(tmp_path):
     assert found["none"].shape == (0, 121)
 
 
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"board": np.array([10**5, 10**4])},
-        {"board": np.array([300, 300])},
-        {"board": np.array([np.inf, 7.0])},
-        {"plies": np.float64(np.inf)},
-        {"format": np.array([1, 1])},
-        {"scores": np.full(3, -128, np.int8)},
-    ],
-    ids=range(6),
-)
-def test_a_book_of_a_board_that_there_is_not_is_refused(tmp_path, changed):
-    path = tmp_path / "book.npz"
-    save_book(new_book(connect4.new(), 4, {3: 1, 5: 0, 8: -1}, True), path)
-    assert load_book(path).columns == 7
-    with np.load(path) as archive:
-        arrays = dict(archive)
-    np.savez(path, **(arrays | changed))
-    with pytest.raises(ValueError, match=r"expected an opening book, got .*book\.npz"):
-        load_book(path)
-
-
 def test_deep_json_in_a_tree_is_refused(tmp_path):
     np.savez(tmp_path / "tree.npz", about=np.frombuffer(b"[" * 100_000, np.uint8))
-    with pytest.raises(ValueError, match=r"damaged .*tree\.npz: expected at most 64 levels"):
+    with pytest.raises(ValueError, match=r"tree\.npz: expected at most 64 levels"):
         UCT(simulations=2).load(tmp_path / "tree.npz")
 
 

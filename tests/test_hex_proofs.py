@@ -168,10 +168,10 @@ def test_openings_are_solved_in_files_once(tmp_path):
     assert moves[0] == 4
     found = openings.solve_opening(3, 4, tmp_path, None, 1 << 12, True)
     path = tmp_path / "b2.json"
-    assert openings.solved_opening(path, 3) == found == json.loads(path.read_text())
+    assert openings.solved_opening(path, 3) == found
     assert found["winner"] == "black"
     assert check_proof(tmp_path / "b2.proof.jsonl")["winner"] == 0
-    with pytest.raises(ValueError, match="got another file"):
+    with pytest.raises(ValueError, match="expected size 4, got 3"):
         openings.solved_opening(path, 4)
     assert openings.solve_opening(6, 12, tmp_path, 0.0, 1 << 12, False) is None
     assert not (tmp_path / "a3.json").exists()
@@ -263,7 +263,9 @@ def test_the_command_goes_on_after_a_damaged_table_and_wants_the_folder_alone(
     said = CliRunner().invoke(openings.solve_openings, arguments)
     assert said.exit_code == 0, said.output
     lines = said.output.splitlines()
-    assert lines[0].startswith("b2: expected a saved table, got a damaged ")
+    assert lines[0].startswith(
+        "b2: expected hexenv table of the Hex solver of version 1, got a damaged "
+    )
     assert len(lines) == 5
     assert sum(" wins; " in line for line in lines) == 4
     assert len([*tmp_path.glob("*.json")]) == 4
@@ -347,8 +349,8 @@ def test_tables_are_read_into_larger_and_smaller_ones(tmp_path):
         ("excluded", arrays["excluded"] | 1 << 62),
     ):
         np.savez(path, **arrays | {name: damaged})
-        with pytest.raises(ValueError, match="expected a saved table, got"):
+        with pytest.raises(ValueError, match=r"expected (a saved|hexenv) table"):
             load_table(path, tool.nodes.table, 4, 4)
     np.savez(path, **arrays)
-    with pytest.raises(ValueError, match=r"got another file: expected .*'rows': 5"):
+    with pytest.raises(ValueError, match="expected rows 5, got 4"):
         load_table(path, new_table(25, 1 << 10), 5, 5)

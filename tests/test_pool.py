@@ -471,8 +471,8 @@ def test_a_pool_goes_on_from_its_folder(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"version": 2}, "expected the format hexenv-pool of version 1, got 'hexenv-pool' of ver"),
-        ({"format": "x"}, "expected the format hexenv-pool"),
+        ({"version": 2}, "expected version 1, got 2"),
+        ({"format": "x"}, "expected format 'hexenv-pool'"),
         ({"sampling": "best"}, "sampling"),
         ({"power": -1.0}, "expected power from 0"),
         ({"count": 2}, "expected different numbers below 2"),

@@ -91,7 +91,7 @@ def test_anchors_are_measured_once(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"format": "other"}, "expected the format hexenv-anchors"),
+        ({"format": "other"}, "expected format 'hexenv-anchors'"),
         ({"elo": {}}, "expected an anchor, got none"),
         ({"elo": {"random": "strong"}}, "elo"),
         ({"more": 1}, "more"),

@@ -258,13 +258,13 @@ def repeated(games):
 
 REFUSED = {
     "another format": (lambda g: {"header": {"format": "pgn"}}, "pgn"),
-    "a later version": (lambda g: {"header": {"version": 2}}, "hexenv-games 2"),
-    "no header": (lambda g: {"about": None}, "'about'"),
+    "a later version": (lambda g: {"header": {"version": 2}}, "version 1, got 2"),
+    "no header": (lambda g: {"about": None}, "version 1"),
     "no JSON": (lambda g: {"header": "{"}, "version 1"),
     "a list for a header": (lambda g: {"header": "[]"}, "version 1"),
-    "another game": (lambda g: {"header": {"game": "gomoku"}}, "got gomoku"),
+    "another game": (lambda g: {"header": {"game": "gomoku"}}, "got 'gomoku'"),
     "another board": (
-        lambda g: {"header": {"parameters": {"rows": 4, "columns": 4}}}, "got tictactoe with .*4",
+        lambda g: {"header": {"parameters": {"rows": 4, "columns": 4}}}, "got .*4",
     ),
     "an array too many": (lambda g: {"extra": np.ones(1)}, "extra"),
     "an array missing": (lambda g: {"values": None}, "values"),
@@ -296,7 +296,7 @@ def test_a_file_of_games_is_refused_with(name, tmp_path):
 def test_a_pickled_array_is_refused_and_not_unpickled(tmp_path):
     path, trace = tmp_path / "games.npz", tmp_path / "trace"
     np.savez(path, **arrays_of(some_games(), values=np.array([Trap(trace)], object)))
-    with pytest.raises(ValueError, match=r"expected games, got a damaged .*games\.npz"):
+    with pytest.raises(ValueError, match=r"expected hexenv-games .*got a damaged .*games\.npz"):
         load_games(path, game_on("tictactoe"))
     assert not trace.exists()
 

@@ -1,11 +1,11 @@
 """The trees of an agent: what they prove, between moves, as graphs, in files, on threads."""
 
-import json
 import os
 import zipfile
 
 import numpy as np
 import pytest
+from archives import about, rewritten
 from environments import JIT, make, played, random_action, theirs
 from grown_trees import (
     assert_same_nodes,
@@ -17,7 +17,7 @@ from grown_trees import (
 )
 
 from agents import RAVE, UCT, FlatMonteCarlo, PUCTAgent, TranspositionMCTS
-from agents.mcts.saved_trees import VERSION
+from agents.mcts.saved_trees import FORMAT
 from agents.policies.policy import PolicyAgent
 from agents.registry import make_agent
 from agents.search.roots import is_decided
@@ -429,20 +429,6 @@ def test_a_tree_of_another_search_is_refused(saved_tree, other, differs):
         make_agent(other).load(saved_tree)
 
 
-def rewritten(path, into, **changed):
-    """A copy of an archive with some arrays changed; without those that are None."""
-    with np.load(path) as archive:
-        arrays = {name: archive[name].copy() for name in archive.files} | changed
-    np.savez(into, **{name: array for name, array in arrays.items() if array is not None})
-    return into
-
-
-def about(path, **changed):
-    with np.load(path) as archive:
-        words = json.loads(archive["about"].tobytes()) | changed
-    return np.frombuffer(json.dumps(words).encode(), np.uint8)
-
-
 def damage(path, array, index, value):
     with np.load(path) as archive:
         changed = archive[array].copy()
@@ -463,7 +449,7 @@ DAMAGE = {
     "a negative count": lambda path: damage(path, "0.visits", 3, -1),
     "no such proof": lambda path: damage(path, "0.proof", 3, 7),
     "more trees than there are": lambda path: {"about": about(path, trees=2)},
-    "another version": lambda path: {"about": about(path, version=VERSION + 1)},
+    "another version": lambda path: {"about": about(path, version=FORMAT.version + 1)},
     "another format": lambda path: {"about": about(path, format="something")},
     # What only the rules of the game tell:
     "no action of the game": lambda path: damage(path, "0.action", 3, 1_000),

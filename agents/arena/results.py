@@ -26,12 +26,12 @@ import hexenv
 from agents.arena.match import GameResult
 from agents.arena.schedule import Schedule, ScheduledGame
 from agents.arena.specification import Tournament, digest
+from agents.core.formats import Format
 from agents.core.reading import MOST_BYTES, as_object, parse_json
 from agents.core.structured import Count, fields_of, to_structure
 from agents.records.record import GameRecord
 
-FORMAT: Final = "hexenv tournament"
-VERSION: Final = 1
+FORMAT: Final = Format("hexenv tournament")
 MOST_TORN: Final = 100
 """Unfinished lines at the end of a file."""
 TORN_HEADER: Final = (
@@ -229,21 +229,14 @@ def _result(
 
 def _header(tournament: Tournament) -> dict[str, Any]:
     description = tournament.description()
-    return {
-        "format": FORMAT,
-        "version": VERSION,
-        "hexenv": hexenv.__version__,
-        "tournament": description,
-        "hash": digest(description),
-    }
+    version, found = hexenv.__version__, digest(description)
+    return FORMAT.head(hexenv=version, tournament=description, hash=found)
 
 
 def _check_header(found: Mapping[str, Any], tournament: Tournament) -> None:
     """Refuse the header of anything but this tournament; only `pairs` may differ."""
     expected = _header(tournament)
-    for key in ("format", "version"):
-        if found.get(key) != expected[key]:
-            raise ValueError(f"expected {key} {expected[key]!r}, got {found.get(key)!r}")
+    FORMAT.body(found)
     theirs: Any = found.get("tournament")
     if not isinstance(theirs, dict):
         raise ValueError(f"expected the description of a tournament, got {theirs!r}")

@@ -150,7 +150,7 @@ def _explained(value: Any, kind: Any, where: str, error: msgspec.ValidationError
     found = _MESSAGE.fullmatch(str(error).replace("\n", " "))
     for step in re.findall(r"\w+|\.\.\.", found["path"] or "") if found else []:
         fields, arguments = fields_of(_bare(kind)), get_args(_bare(kind))
-        kind = fields[step] if step in fields else arguments[-1]
+        kind = fields[step] if step in fields else arguments[-1] if arguments else Any
         if step.isdecimal():
             where, value = f"{where}[{step}]", value[int(step)]
         elif step == "...":  # `msgspec` does not say which value of a mapping

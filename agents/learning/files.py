@@ -21,7 +21,8 @@ import torch
 from torch import Tensor, nn
 
 from agents.core.files import replacing, write_bytes
-from agents.core.reading import as_object, expect_regular, opened_archive, parse_json
+from agents.core.formats import Format
+from agents.core.reading import as_object, expect_regular, names_file, opened_archive, parse_json
 from agents.core.structured import to_structure
 from agents.learning.configuration import NetworkOptions, as_dict
 from agents.learning.networks import new_network
@@ -32,11 +33,9 @@ from hexenv.envs.aec import BoardEnv
 from hexenv.games import base
 from hexenv.games.base import Game
 
-NETWORK_FORMAT: Final = "hexenv-network"
-CHECKPOINT_FORMAT: Final = "hexenv-checkpoint"
-NETWORK_VERSION: Final = 2
+NETWORK: Final = Format("hexenv-network", 2)
+CHECKPOINT: Final = Format("hexenv-checkpoint")
 """Of a network's file; the first has no checksum, the last is written."""
-VERSION: Final = 1
 """Of a checkpoint."""
 MOST_OPERATIONS: Final = 500_000
 """Of the pickle in a checkpoint; a tensor takes about fifty."""
@@ -106,14 +105,9 @@ def save_network(
     Its game is the name and the options of an environment, for `game_of`; `about` is its origin, as
     values of JSON.
     """
-    header = {
-        "format": NETWORK_FORMAT,
-        "version": NETWORK_VERSION,
-        "game": game[0],
-        "options": dict(game[1]),
-        "network": as_dict(options),
-        "about": dict(about),
-    }
+    header = NETWORK.head(
+        game=game[0], options=dict(game[1]), network=as_dict(options), about=dict(about)
+    )
     tensors = {  # copies, as networks of others may have one tensor under two names
         name: tensor.detach().cpu().clone(memory_format=torch.contiguous_format)
         for name, tensor in weights_of(network).items()
@@ -165,10 +159,8 @@ def load_network(
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except Exception as error:  # damaged data can raise anything
         raise ValueError(f"expected a network, got a damaged {path}: {error}") from error
-    kind, version = header.get("format"), header.get("version")
-    if (kind, version) != (NETWORK_FORMAT, NETWORK_VERSION):
-        wanted = f"{NETWORK_FORMAT} of version {NETWORK_VERSION}"
-        raise ValueError(f"expected {wanted} in {path}, got {kind} {version}")
+    with names_file(path):
+        NETWORK.body(header)
     if texts.get("sha256") != checksum(texts["hexenv"], tensors):
         raise ValueError(
             f"expected a network, got a damaged {path}: its weights or its header are not those "
@@ -229,7 +221,7 @@ def save_checkpoint(path: str | os.PathLike[str], contents: Mapping[str, Any]) -
         OSError: If it cannot be written.
     """
     _expect_readable(contents, "")
-    everything = {"format": CHECKPOINT_FORMAT, "version": VERSION, **contents}
+    everything = CHECKPOINT.head(**contents)
     with replacing(path) as temporary:
         try:
             torch.save(everything, temporary)
@@ -264,10 +256,8 @@ def load_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
         found = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # damaged data can raise anything
         raise ValueError(f"expected a checkpoint, got a damaged {path}: {error}") from error
-    contents = cast("dict[str, Any]", found if isinstance(found, dict) else {})
-    if contents.get("format") != CHECKPOINT_FORMAT or contents.get("version") != VERSION:
-        raise ValueError(f"expected {CHECKPOINT_FORMAT} of version {VERSION} in {path}")
-    return contents
+    with names_file(path):
+        return CHECKPOINT.body(as_object(found))
 
 
 def _expect_plain(archive: zipfile.ZipFile) -> None:

@@ -4,7 +4,6 @@ A position is kept as the actions that led to it, which is compact, exact, and i
 network: its planes are made when it is drawn.
 """
 
-import json
 import os
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
@@ -12,16 +11,14 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.core.files import replacing
-from agents.core.reading import load_arrays, parse_json
+from agents.core.formats import Format
 from agents.learning.data.positions import shown_of
 from hexenv.compiled import CompiledFunction, kernel, scratch_array
 from hexenv.envs.observation import extra_codes, plane_names, write_planes
 from hexenv.games import base
 from hexenv.games.base import Game
 
-FORMAT: Final = "hexenv-games"
-VERSION: Final = 1
+FORMAT: Final = Format("hexenv-games")
 
 
 class Games(NamedTuple):
@@ -57,17 +54,8 @@ class Games(NamedTuple):
 
 def save_games(path: str | os.PathLike[str], games: Games, game: Game, about: Any) -> None:
     """Write games to an ``npz`` file."""
-    header = {
-        "format": FORMAT,
-        "version": VERSION,
-        "game": game.name,
-        "parameters": base.parameters(game),
-        "about": about,
-    }
-    arrays: dict[str, Any] = games._asdict()
-    arrays["about"] = np.frombuffer(json.dumps(header).encode(), np.uint8)
-    with replacing(path) as temporary:
-        np.savez(temporary, **arrays)
+    of: dict[str, Any] = {"game": game.name, "parameters": base.parameters(game), "origin": about}
+    FORMAT.write_arrays(path, games._asdict(), compressed=False, **of)
 
 
 def load_games(path: str | os.PathLike[str], game: Game) -> Games:
@@ -77,17 +65,11 @@ def load_games(path: str | os.PathLike[str], game: Game) -> Games:
         OSError: If the file cannot be read.
         ValueError: If it is damaged, of another game, or breaks the rules.
     """
-    arrays = load_arrays(path, "games")
+    _, arrays = FORMAT.read_arrays(path, game=game.name, parameters=base.parameters(game))
     try:
-        header = parse_json(arrays.pop("about").tobytes())
-        if header["format"] != FORMAT or header["version"] != VERSION:
-            raise ValueError(f"{header['format']} {header['version']}")
-        of = header["game"], header["parameters"]
         games = Games(**arrays)
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"expected {FORMAT} of version {VERSION} in {path}: {error}") from None
-    if of != (game.name, base.parameters(game)):
-        raise ValueError(f"expected games of {game} in {path}, got {of[0]} with {of[1]}")
+    except TypeError as error:
+        raise ValueError(f"{path}: expected games: {error}") from None
     if not fits_together(games, game.num_actions()):
         raise ValueError(f"expected arrays that fit together in {path}")
     if not (np.isfinite(games.policies).all() and (np.abs(games.values) <= 1.0).all()):

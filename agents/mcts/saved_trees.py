@@ -1,6 +1,5 @@
 """Search trees in files: ``npz`` without pickle, with a version, checked when they are read."""
 
-import json
 import os
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple, cast
@@ -8,8 +7,7 @@ from typing import Any, Final, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.core.files import replacing
-from agents.core.reading import load_arrays, parse_json
+from agents.core.formats import Format
 from agents.search.children import is_partial
 from agents.search.tree import (
     MORE_TO_COME,
@@ -24,8 +22,7 @@ from agents.search.variant import Variant, tree_for
 from hexenv.compiled import CompiledFunction, kernel
 from hexenv.games import base, notation
 
-FORMAT: Final = "hexenv-tree"
-VERSION: Final = 4
+FORMAT: Final = Format("hexenv-tree", 4)
 MOST_VISITS: Final = 2**30
 """The most visits of a node in a file: it can get as many again."""
 
@@ -102,37 +99,27 @@ def save_trees(
     trees: Sequence[Tree],
 ) -> None:
     """Write trees to a file, under a temporary name until it is whole."""
-    about = {
-        "format": FORMAT,
-        "version": VERSION,
-        "game": game.name,
-        "parameters": base.parameters(game),
-        "actions": [int(action) for action in actions],
-        "variant": describe(variant),
-        "trees": len(trees),
-    }
     arrays: dict[str, NDArray[Any]] = {
-        "about": np.frombuffer(json.dumps(about).encode(), np.uint8),
         "position": np.frombuffer(notation.to_bytes(game, root), np.uint8),
     }
     for number, tree in enumerate(trees):
         for name, array in arrays_of(tree, nodes_below(tree, ROOT)):
             arrays[f"{number}.{name}"] = array
-    with replacing(path) as temporary, temporary.open("wb") as file:
-        np.savez_compressed(file, allow_pickle=False, **arrays)
+    FORMAT.write_arrays(
+        path,
+        arrays,
+        game=game.name,
+        parameters=base.parameters(game),
+        actions=[int(action) for action in actions],
+        variant=describe(variant),
+        trees=len(trees),
+    )
 
 
 def load_trees(path: str | os.PathLike[str], variant: Variant, trees: int) -> SavedTrees:
     """Read so many trees that workers with this variant have saved; see `save_trees`."""
-    arrays = load_arrays(path, "a saved tree")
-    expected = {"format": FORMAT, "version": VERSION, "variant": describe(variant)}
-    try:
-        about = parse_json(arrays["about"].tobytes(), finite=False)  # fpu may be infinite
-        found = {key: about[key] for key in expected}
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"expected a saved tree, got a damaged {path}: {error}") from error
-    for key, value in expected.items():
-        expect(path, *first_difference(key, value, found[key]))
+    about, arrays = FORMAT.read_arrays(path, finite=False)  # fpu may be infinite
+    expect(path, *first_difference("variant", describe(variant), about.get("variant")))
     try:
         saved = SavedTrees(
             str(about["game"]),

@@ -8,7 +8,6 @@ A file that cannot be read is an `OSError`, one that is damaged a `ValueError` w
 
 import copy
 import importlib
-import json
 import os
 import re
 from collections.abc import Mapping
@@ -18,8 +17,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, cast
 
 from msgspec import Meta
 
-from agents.core.files import replacing, write_text
-from agents.core.reading import expect_regular, read_object
+from agents.core.files import replacing
+from agents.core.formats import Format
+from agents.core.reading import expect_regular
 from agents.core.structured import Count, to_structure
 from agents.policies.models import SB3_LIBRARIES, SB3Model, TorchModule, read_sb3_policy
 from agents.policies.network import NetworkAgent
@@ -32,8 +32,7 @@ from hexenv.learners.members import Drop, Member, Sampling, Tally
 if TYPE_CHECKING:
     from hexenv.learners.pool import OpponentPool
 
-FORMAT: Final = "hexenv-pool"
-VERSION: Final = 1
+FORMAT: Final = Format("hexenv-pool")
 SNAPSHOT: Final = re.compile(r"snapshot-\d{6,}\.pt")
 PLAIN_NAME: Final = re.compile(r"([\w-]+)(:[a-z_]+=[\w.+/-]+(,[a-z_]+=[\w.+/-]+)*)?")
 RUNNING: Final = ("gomocup", "htp", "sb3", "rllib", "puct", "gumbel", "anet")
@@ -81,10 +80,8 @@ class SavedTally:
 
 @dataclass(frozen=True)
 class SavedPool:
-    """The whole ``pool.json``."""
+    """What ``pool.json`` has besides its format."""
 
-    format: Literal["hexenv-pool"]
-    version: int
     sampling: Sampling
     power: float
     newest: float
@@ -106,10 +103,10 @@ def save_pool(pool: "OpponentPool", folder: str | os.PathLike[str]) -> None:
     members = tuple(saved_member(one, target) for one in pool.members)
     results = {title: SavedTally(**asdict(tally)) for title, tally in pool.results.items()}
     saved = SavedPool(
-        FORMAT, VERSION, pool.sampling, pool.power, pool.newest, pool.at_once, pool.most,
+        pool.sampling, pool.power, pool.newest, pool.at_once, pool.most,
         pool.drop, pool.count, members, results,
     )  # fmt: skip
-    write_text(target / "pool.json", json.dumps(asdict(saved), indent=1) + "\n")
+    FORMAT.write_json(target / "pool.json", **asdict(saved))
     used = {one.file for one in members}
     for path in target.iterdir():
         if SNAPSHOT.fullmatch(path.name) and path.name not in used:
@@ -163,13 +160,8 @@ def load_pool(
 ) -> "OpponentPool":
     """See `hexenv.learners.pool.OpponentPool.load`."""
     path = Path(folder) / "pool.json"
-    found = read_object(path)
+    found = FORMAT.read_json(path)
     try:
-        if found.get("format") != FORMAT or found.get("version") != VERSION:
-            raise ValueError(
-                f"expected the format {FORMAT} of version {VERSION}, "
-                f"got {found.get('format')!r} of version {found.get('version')!r}"
-            )
         saved = to_structure(found, SavedPool, complete=True)
         pool = pool_class(
             sampling=saved.sampling, power=saved.power, newest=saved.newest,

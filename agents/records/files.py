@@ -12,17 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from agents.core.files import write_text
+from agents.core.formats import Format
 from agents.core.reading import names_file, read_object
 from agents.core.structured import WholeKey, convert, to_structure
 from agents.records.record import GameRecord, Search, StartPosition
 from agents.records.recorder import Recorder
-from hexenv.common.messages import shortened
 
 if TYPE_CHECKING:  # a match imports records, never the reverse
     from agents.arena.match import GameResult
 
-FORMAT: Final = "hexenv-game"
-VERSION: Final = 1
+FORMAT: Final = Format("hexenv-game")
 MOST_SEED: Final = (1 << 128) - 1
 MOST_FILES: Final = 999_999
 """Of a directory; their names have six digits."""
@@ -45,7 +44,7 @@ def save_record(record: GameRecord, path: str | os.PathLike[str]) -> None:
 def as_text(record: GameRecord) -> str:
     """A record as JSON: a line for each key, and for each search."""
     dump = partial(json.dumps, allow_nan=False, default=vars)
-    about: dict[str, Any] = {"format": FORMAT, "version": VERSION, **vars(record)}
+    about: dict[str, Any] = FORMAT.head(**vars(record))
     del about["searches"]
     for key, is_told in (("assumed", any(record.assumed)), ("start", record.start)):
         if not is_told:  # earlier versions do not know the key
@@ -83,11 +82,7 @@ def load_unchecked(path: str | os.PathLike[str]) -> GameRecord:
 
 
 def _from_object(given: dict[str, Any]) -> GameRecord:
-    if given.get("format") != FORMAT:
-        raise ValueError(f"expected format {FORMAT!r}, got {shortened(given.get('format'))}")
-    if given.get("version") != VERSION or given["version"] is True:
-        raise ValueError(f"expected version {VERSION}, got {shortened(given.get('version'))}")
-    del given["format"], given["version"]
+    given = FORMAT.body(given)
     given.setdefault("assumed", [None, None])
     if given.setdefault("start", None) is not None:
         given["start"] = to_structure(given["start"], StartPosition, "start", complete=True)

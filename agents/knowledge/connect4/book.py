@@ -21,15 +21,16 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.core.files import replacing
-from agents.core.reading import load_arrays
+from agents.core.formats import Format
 from agents.knowledge.connect4.grid import Grid, mirrored, new_grid, position_key
 from agents.knowledge.connect4.solver import Connect4Solver
 from agents.solvers.questions import Clock
-from hexenv.common.messages import whole_number
+from hexenv.common.messages import shortened, whole_number
 from hexenv.games import base, connect4
 
-FORMAT: Final = 1
+FORMAT: Final = Format("hexenv book of Connect4")
+ABOUT: Final = ("rows", "columns", "plies", "finished")
+"""What the head of a file says of a book."""
 SAVE_EVERY: Final = 30.0
 """Seconds between two saves while a book is built."""
 
@@ -75,38 +76,27 @@ def new_book(game: Any, plies: int, scores: dict[int, int], finished: bool) -> B
 
 def save_book(book: Book, path: str | os.PathLike[str]) -> None:
     """Write a book: at `path` there is always the whole old file or the whole new one."""
-    with replacing(path) as temporary, temporary.open("wb") as file:
-        np.savez_compressed(
-            file,
-            format=np.int64(FORMAT),
-            board=np.array([book.rows, book.columns], np.int64),
-            plies=np.int64(book.plies),
-            finished=np.bool_(book.finished),
-            keys=book.keys,
-            scores=book.scores,
-        )
+    about = {name: getattr(book, name) for name in ABOUT}
+    FORMAT.write_arrays(path, {"keys": book.keys, "scores": book.scores}, **about)
 
 
 def load_book(path: str | os.PathLike[str]) -> Book:
     """Read a book; ValueError if the file is none, or damaged."""
-    arrays = load_arrays(path, "an opening book")
+    about, arrays = FORMAT.read_arrays(path)
     try:
-        return _checked_book(arrays)
+        return _checked_book(about, arrays)
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"expected an opening book, got {path}: {error}") from error
 
 
-def _checked_book(arrays: dict[str, NDArray[Any]]) -> Book:
-    """The book in the arrays of a file, or an error."""
-    sizes = {"format": (), "board": (2,), "plies": (), "finished": ()}
-    for name, shape in sizes.items():
-        if arrays[name].dtype.kind not in "biu" or arrays[name].shape != shape:
-            raise ValueError(f"expected whole numbers for {name}, got {arrays[name]}")
-    if arrays["format"] != FORMAT:
-        raise ValueError(f"expected format {FORMAT}, got {arrays['format']}")
-    rows, columns = arrays["board"].tolist()
+def _checked_book(about: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Book:
+    """The book in a file, or an error."""
+    rows, columns, plies, finished = (about[name] for name in ABOUT)
+    for name, kind in zip(ABOUT, (int, int, int, bool), strict=True):
+        if type(about[name]) is not kind:
+            raise ValueError(f"expected another {name}, got {shortened(about[name])}")
     connect4.new(rows, columns)  # refuses a board that no game of Connect4 has
-    plies, keys, scores = int(arrays["plies"]), arrays["keys"], arrays["scores"]
+    keys, scores = arrays["keys"], arrays["scores"]
     if keys.dtype != np.int64 or scores.dtype != np.int8 or keys.ndim != 1:
         raise ValueError(f"expected int64 keys and int8 scores, got {keys.dtype}, {scores.dtype}")
     if keys.shape != scores.shape or (keys[1:] <= keys[:-1]).any():
@@ -114,7 +104,7 @@ def _checked_book(arrays: dict[str, NDArray[Any]]) -> Book:
     half = new_grid(rows, columns).half
     if not 0 <= plies < rows * columns or not (abs(scores.astype(np.int64)) < half).all():
         raise ValueError("expected the scores of positions of this board")
-    return Book(rows, columns, plies, bool(arrays["finished"]), keys, scores)
+    return Book(rows, columns, plies, finished, keys, scores)
 
 
 def check_book(book: Book, game: Any) -> None:

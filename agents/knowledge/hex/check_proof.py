@@ -11,10 +11,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, cast
 
+from agents.core.formats import Format
 from agents.core.reading import as_object, parse_json, read_text
 
-FORMAT: Final = "hexenv proof of Hex"
-VERSION: Final = 1
+FORMAT: Final = Format("hexenv proof of Hex")
 MOST_LEAF_CELLS: Final = 8
 """More are not played out."""
 MOST_SIDE: Final = 19
@@ -129,8 +129,7 @@ def check_lines(lines: list[str], name: str) -> dict[str, Any]:
 def _read_head(lines: list[str]) -> dict[str, Any]:
     """The first line, whose values are those it may have."""
     head = as_object(parse_json(lines[0] if lines else ""))
-    if head["format"] != FORMAT or head["version"] != VERSION:
-        raise ValueError(f"expected format {FORMAT!r}, version {VERSION}")
+    FORMAT.body(head)
     for name, least, most in (
         ("rows", 1, MOST_SIDE),
         ("columns", 1, MOST_SIDE),

@@ -15,7 +15,7 @@ import click
 import msgspec
 
 from agents.core.files import write_text
-from agents.knowledge.hex.openings import FORMAT, TABLE, VERSION, Board, Openings, load_openings
+from agents.knowledge.hex.openings import FORMAT, TABLE, Board, load_openings
 from agents.knowledge.hex.solver import HexSolver
 from agents.registry import make_agent
 from agents.solvers.questions import Clock
@@ -64,9 +64,8 @@ def board_of(size: int, agent: str, games: int, solve: bool) -> Board:
 
 def save(boards: list[Board], path: Path) -> None:
     """Write a table, a line for each board."""
-    table = Openings(FORMAT, VERSION, [])
     lines = ",\n".join(json.dumps(msgspec.to_builtins(board)) for board in boards)
-    head = json.dumps(msgspec.to_builtins(table)).removesuffix("[]}")
+    head = json.dumps(FORMAT.head(boards=[])).removesuffix("[]}")
     write_text(path, f"{head}[\n{lines}\n]}}\n")
 
 

@@ -24,13 +24,12 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.core.files import replacing
 from agents.knowledge.hex.priors import (
+    FORMAT,
     NEIGHBOURHOOD,
     OPENING,
     PLACES,
     RING,
-    VERSION,
     WEIGHTS,
     Factors,
     HexPriors,
@@ -178,16 +177,15 @@ class Model:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the weights, for `load_weights`."""
         rings, weights, replies, distances = (table.astype(np.float32) for table in self.tables)
-        with replacing(path) as temporary, temporary.open("wb") as file:
-            np.savez_compressed(
-                file,
-                version=np.int64(VERSION),
-                rings=rings[np.minimum(np.arange(3**RING), turned_ring(np.arange(3**RING)))],
-                codes=self.codes.astype(np.int32),
-                weights=weights[:-1],
-                replies=replies,
-                distances=distances,
-            )
+        codes = np.arange(3**RING)
+        arrays = {
+            "rings": rings[np.minimum(codes, turned_ring(codes))],
+            "codes": self.codes.astype(np.int32),
+            "weights": weights[:-1],
+            "replies": replies,
+            "distances": distances,
+        }
+        FORMAT.write_arrays(path, arrays)
 
 
 def turned_ring(codes: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -16,14 +16,13 @@ from typing import Annotated, Any, Final
 import numpy as np
 from msgspec import Meta, Struct
 
-from agents.core.reading import read_object
+from agents.core.formats import Format
 from agents.core.structured import to_structure
 from agents.planning.environment import View
 from hexenv.games.hex import Hex
 
 TABLE: Final = Path(__file__).with_name("openings.json")
-FORMAT: Final = "hexenv-hex-openings"
-VERSION: Final = 1
+FORMAT: Final = Format("hexenv-hex-openings")
 FAIREST: Final = 4
 """The first stone is one of so many, or the half turn of one."""
 
@@ -41,10 +40,8 @@ class Board(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Openings(Struct, frozen=True, forbid_unknown_fields=True):
-    """What the table has."""
+    """What the table has besides its format."""
 
-    format: str
-    version: int
     boards: list[Board]
 
 
@@ -55,12 +52,7 @@ def load_openings(path: str | os.PathLike[str]) -> dict[int, Board]:
         OSError: If the file cannot be read.
         ValueError: If it is no such table.
     """
-    found = to_structure(read_object(path), Openings, str(path))
-    if (found.format, found.version) != (FORMAT, VERSION):
-        raise ValueError(
-            f"{path}: expected {FORMAT} of version {VERSION}, got {found.format} of version "
-            f"{found.version}"
-        )
+    found = to_structure(FORMAT.read_json(path), Openings, str(path))
     for board in found.boards:
         cells = board.size * board.size
         if len(board.estimates) != cells or len(board.wins) not in (0, cells):

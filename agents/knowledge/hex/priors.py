@@ -28,7 +28,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.core.reading import load_arrays
+from agents.core.formats import Format
 from agents.knowledge.hex.h_search import AROUND, new_owners
 from agents.knowledge.hex.patterns import RING
 from agents.knowledge.hex.surroundings import follow, numbers_of
@@ -38,7 +38,7 @@ from hexenv.games.base import State
 from hexenv.games.hex import Hex
 
 WEIGHTS: Final = Path(__file__).with_name("priors.npz")
-VERSION: Final = 1
+FORMAT: Final = Format("hexenv weights of Hex")
 BRIDGES: Final = ((1, 1), (2, -1), (1, -2), (-1, -1), (-2, 1), (-1, 2))
 BEYOND: Final = tuple((2 * down, 2 * right) for down, right in AROUND)
 NEAR: Final = (*AROUND, *BRIDGES, *BEYOND)
@@ -99,10 +99,8 @@ def load_weights(path: str | os.PathLike[str]) -> Weights:
         OSError: If the file cannot be read.
         ValueError: If it is damaged, or of another version.
     """
-    arrays = load_arrays(path, "weights of patterns of Hex")
+    _, arrays = FORMAT.read_arrays(path)
     try:
-        if arrays["version"] != VERSION:
-            raise ValueError(f"expected version {VERSION}, got {arrays['version']}")
         weights = arrays["rings"][np.arange(3**NEIGHBOURHOOD) % 3**RING]
         weights[arrays["codes"]] += arrays["weights"]
         return Weights(

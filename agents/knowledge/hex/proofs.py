@@ -24,12 +24,11 @@ from pathlib import Path
 from typing import Final
 
 from agents.core.files import write_text
+from agents.knowledge.hex.check_proof import FORMAT
 from agents.knowledge.hex.h_search import NOWHERE
 from agents.knowledge.hex.solver import HexSolver
 from agents.solvers.questions import Clock
 
-FORMAT: Final = "hexenv proof of Hex"
-VERSION: Final = 1
 LEAF_CELLS: Final = 6
 """Of a node without replies, at most."""
 
@@ -70,17 +69,15 @@ def prove(
     first = 0 if move is None else 1 << move
     proof = _Proof(solver, winner, clock)
     proof.add(stones[winner] | first, carrier & ~first)
-    head = {
-        "format": FORMAT,
-        "version": VERSION,
-        "rows": solver.game.rows,
-        "columns": solver.game.columns,
-        "stones": [f"{own:x}" for own in stones],
-        "to_move": int(mover),
-        "winner": winner,
-        "move": move,
-        "nodes": len(proof.nodes),
-    }
+    head = FORMAT.head(
+        rows=solver.game.rows,
+        columns=solver.game.columns,
+        stones=[f"{own:x}" for own in stones],
+        to_move=int(mover),
+        winner=winner,
+        move=move,
+        nodes=len(proof.nodes),
+    )
     nodes = ([f"{own:x}", f"{free:x}", *replies] for own, free, replies in proof.nodes)
     return winner, [json.dumps(head), *map(json.dumps, nodes)]
 

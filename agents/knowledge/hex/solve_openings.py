@@ -19,7 +19,6 @@ cells, and 32 more for each 63 cells more. Once its move is solved, it goes on t
 its process, or is removed at the end. A second run in the same folder at the same time is refused.
 """
 
-import json
 import time
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache
@@ -29,8 +28,8 @@ from typing import Any, Final
 
 import click
 
-from agents.core.files import locked, write_text
-from agents.core.reading import read_object
+from agents.core.files import locked
+from agents.core.formats import Format
 from agents.knowledge.hex.proofs import write_proof
 from agents.knowledge.hex.solver import HexSolver, eccentricity
 from agents.knowledge.hex.solver_table import load_table, save_table
@@ -38,8 +37,7 @@ from agents.solvers.questions import Clock
 from hexenv.compiled import uses_machine_code
 from hexenv.games import hex
 
-FORMAT: Final = "hexenv solved opening of Hex"
-VERSION: Final = 1
+FORMAT: Final = Format("hexenv solved opening of Hex")
 
 
 def openings(game: hex.Hex) -> list[int]:
@@ -163,15 +161,13 @@ def solve_opening(
         winner = solver.solve(1 << move, 0, 1, clock)[0]
         positions, used = clock.spent()
         found = {
-            "format": FORMAT,
-            "version": VERSION,
             "size": size,
             "move": name,
             "winner": ("black", "white")[winner],
             "positions": positions,
             "seconds": round(used, 3),
         }
-        write_text(folder / f"{name}.json", json.dumps(found) + "\n")
+        FORMAT.write_json(folder / f"{name}.json", **found)
         if proofs:
             write_proof(solver, (1 << move, 0), 1, folder / f"{name}.proof.jsonl", clock)
     except TimeoutError:
@@ -187,11 +183,7 @@ def solved_opening(path: Path, size: int) -> dict[str, Any]:
     Raises:
         ValueError: If it is of another kind or size.
     """
-    found = read_object(path)
-    expected = {"format": FORMAT, "version": VERSION, "size": size}
-    if {key: found.get(key) for key in expected} != expected:
-        raise ValueError(f"{path}: expected {expected}, got another file")
-    return found
+    return FORMAT.read_json(path, size=size)
 
 
 @click.command()

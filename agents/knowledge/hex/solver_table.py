@@ -8,15 +8,13 @@ the fewest positions to search.
 A table can be saved: an ``npz`` archive without pickle, with the entries that are taken.
 """
 
-import json
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.core.files import replacing
-from agents.core.reading import load_arrays, parse_json
+from agents.core.formats import Format
 from agents.knowledge.bits import NONE, WORD, meet, one_bit, union
 from hexenv.compiled import CompiledFunction, compiled, kernel, uses_machine_code
 from hexenv.games.base import EMPTY
@@ -24,8 +22,7 @@ from hexenv.games.base import EMPTY
 PLACES: Final = 4
 """Entries, one after the other, of which a position takes one."""
 MOST_EFFORT: Final = 1 << 30
-FORMAT: Final = "hexenv table of the Hex solver"
-VERSION: Final = 1
+FORMAT: Final = Format("hexenv table of the Hex solver")
 
 
 @compiled
@@ -201,11 +198,8 @@ _merge: Final = CompiledFunction(merge)
 def save_table(path: Path, table: Table, rows: int, columns: int, about: dict[str, Any]) -> None:
     """Write the entries that are taken, and what else there is to say; see `load_table`."""
     taken = np.flatnonzero(table.efforts)
-    head = {"format": FORMAT, "version": VERSION, "rows": rows, "columns": columns, **about}
     arrays = {name: each[taken] for name, each in table._asdict().items() if name != "key"}
-    arrays["about"] = np.frombuffer(json.dumps(head).encode(), np.uint8)
-    with replacing(path) as temporary, temporary.open("wb") as file:
-        np.savez(file, allow_pickle=False, **arrays)
+    FORMAT.write_arrays(path, arrays, compressed=False, rows=rows, columns=columns, **about)
 
 
 def load_table(path: Path, table: Table, rows: int, columns: int) -> dict[str, Any]:
@@ -219,14 +213,10 @@ def load_table(path: Path, table: Table, rows: int, columns: int) -> dict[str, A
         ValueError: If the file is damaged, or of another kind or board, or if an entry has a number
             out of range, a cell that is not on the board, or one with stones of both players.
     """
-    size, arrays = rows * columns, load_arrays(path, "a saved table")
-    expected = {"format": FORMAT, "version": VERSION, "rows": rows, "columns": columns}
+    size = rows * columns
+    about, arrays = FORMAT.read_arrays(path, rows=rows, columns=columns)
     try:
-        about = dict(parse_json(arrays.pop("about").tobytes()))
         saved = Table(key=table.key, **arrays)
-        found = {key: about.get(key) for key in expected}
-        if found != expected:
-            raise ValueError(f"expected {expected}, got {found}")
         for name, own in table._asdict().items():
             other = getattr(saved, name)
             count = len(own) if name == "key" else len(saved.efforts)

@@ -9,7 +9,7 @@ import numpy as np
 
 import hexenv
 from agents.core.files import write_text
-from agents.learning.data.folder import Data, Manifest
+from agents.learning.data.folder import FORMAT, Data, Manifest
 from agents.learning.data.positions import Positions
 from hexenv.compiled.numba_parts import HAS_NUMBA
 
@@ -78,7 +78,7 @@ Agents (those written like `UCT(simulations=50)` are objects of Python, which \
 `agents.learning.data.make_data` takes, and the command does not):
 {agents}
 
-Seed: {data.recipe.seed}. Format: {manifest.format} {manifest.version}. Size: {size}. Made in \
+Seed: {data.recipe.seed}. Format: {FORMAT.name} {FORMAT.version}. Size: {size}. Made in \
 {manifest.seconds:.0f} s by {place}, {speed:.0f} positions a second, with {", ".join(versions)}.
 
 ## What there is

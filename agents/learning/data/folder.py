@@ -10,7 +10,6 @@ A file is whole or not there. A shard that is there is not made again, so the sa
 where it was interrupted, and more games are added to those that are there.
 """
 
-import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,8 +18,8 @@ from typing import Annotated, Any, Final, NamedTuple
 import numpy as np
 from msgspec import Meta, Struct
 
-from agents.core.files import replacing
-from agents.core.reading import load_arrays, parse_json, read_object
+from agents.core.formats import Format
+from agents.core.reading import names_file
 from agents.core.structured import Count, to_structure
 from agents.learning.data.playing import Recipe, environment_of
 from agents.learning.data.positions import Positions, check_positions
@@ -28,18 +27,15 @@ from hexenv.common.messages import shortened
 from hexenv.games import base
 from hexenv.games.base import Game
 
-FORMAT: Final = "hexenv-data"
-VERSION: Final = 1
+FORMAT: Final = Format("hexenv-data")
 SHARD_BYTES: Final = 16 << 20
 """Of the positions of a shard in memory, at most, where games are not longer than that."""
 FORMATS: Final = ("npz", "parquet", "minari")
 
 
 class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
-    """What `data.json` has."""
+    """What `data.json` has besides its format."""
 
-    format: str
-    version: int
     recipe: Recipe
     parameters: dict[str, Any]
     """Of the game, as it was when the data was begun."""
@@ -66,10 +62,7 @@ class Shard(NamedTuple):
 
 def save_positions(path: str | os.PathLike[str], positions: Positions, game: Game) -> None:
     """Write positions to an ``npz`` archive."""
-    arrays: dict[str, Any] = positions._asdict()
-    about = np.frombuffer(json.dumps(header_of(game)).encode(), np.uint8)
-    with replacing(path) as temporary:
-        np.savez_compressed(temporary, about=about, **arrays)
+    FORMAT.write_arrays(path, positions._asdict(), **about_game(game))
 
 
 def load_positions(path: str | os.PathLike[str], game: Game) -> Positions:
@@ -79,33 +72,17 @@ def load_positions(path: str | os.PathLike[str], game: Game) -> Positions:
         OSError: If the file cannot be read.
         ValueError: If it is damaged, of another game, or breaks the rules.
     """
-    arrays = load_arrays(path, "positions")
+    _, arrays = FORMAT.read_arrays(path, **about_game(game))
     try:
-        check_header(parse_json(arrays.pop("about").tobytes()), game)
         positions = Positions(**arrays)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{path}: expected {FORMAT} of version {VERSION}: {error}") from None
+    except TypeError as error:
+        raise ValueError(f"{path}: expected positions: {error}") from None
     return checked(path, positions, game)
 
 
-def header_of(game: Game) -> dict[str, Any]:
-    """What a file says of itself."""
-    parameters = base.parameters(game)
-    return {"format": FORMAT, "version": VERSION, "game": game.name, "parameters": parameters}
-
-
-def check_header(header: Any, game: Game) -> None:
-    """Check what a file says of itself.
-
-    Raises:
-        KeyError: If it does not say.
-        ValueError: If it is of another version or game.
-    """
-    if header["format"] != FORMAT or header["version"] != VERSION:
-        raise ValueError(f"got {header['format']!r} {header['version']!r}")
-    of = header["game"], header["parameters"]
-    if of != (game.name, base.parameters(game)):
-        raise ValueError(f"expected positions of {game}, got some of {of[0]} with {of[1]}")
+def about_game(game: Game) -> dict[str, Any]:
+    """What a file says of its game."""
+    return {"game": game.name, "parameters": base.parameters(game)}
 
 
 def checked(path: str | os.PathLike[str], positions: Positions, game: Game) -> Positions:
@@ -196,16 +173,9 @@ def read_manifest(path: Path) -> Manifest | None:
     file = path / "data.json"
     if not file.is_file():
         return None
-    found = read_object(file)
-    if (found.get("format"), found.get("version")) != (FORMAT, VERSION):
-        raise ValueError(
-            f"{file}: expected {FORMAT} of version {VERSION}, got {found.get('format')!r} "
-            f"{found.get('version')!r}"
-        )
-    try:
+    found = FORMAT.read_json(file)
+    with names_file(file):
         return to_structure(found, Manifest)
-    except ValueError as error:
-        raise ValueError(f"{file}: {error}") from None
 
 
 def expect_same_game(path: Path, manifest: Manifest, game: Game) -> None:

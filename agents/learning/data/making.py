@@ -1,7 +1,6 @@
 """Making data: agents play games in shards, and go on where they were interrupted."""
 
 import functools
-import json
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -11,7 +10,6 @@ from typing import Any
 
 import msgspec
 
-from agents.core.files import write_text
 from agents.core.structured import expect_unchanged, to_structure
 from agents.core.workers import LocalPool, Lost, Pool, ProcessPool, Worker
 from agents.learning.data.card import write_card
@@ -19,7 +17,6 @@ from agents.learning.data.folder import (
     FORMAT,
     FORMATS,
     SHARD_BYTES,
-    VERSION,
     Data,
     Manifest,
     Shard,
@@ -168,7 +165,7 @@ def begin(path: Path, recipe: Recipe, game: Game, games: int, shard: int | None)
     if before is None:
         if shard is None:
             shard = max(1, SHARD_BYTES // (bytes_of_position(game) * game.max_plies()))
-        manifest = Manifest(FORMAT, VERSION, recipe, base.parameters(game), games, shard)
+        manifest = Manifest(recipe, base.parameters(game), games, shard)
     else:
         expect_same(path, before, recipe, game, games, shard)
         manifest = msgspec.structs.replace(before, games=games)
@@ -195,7 +192,7 @@ def expect_same(
 
 def write_manifest(path: Path, manifest: Manifest) -> None:
     """Write `data.json`."""
-    write_text(path / "data.json", json.dumps(msgspec.to_builtins(manifest), indent=1) + "\n")
+    FORMAT.write_json(path / "data.json", **msgspec.to_builtins(manifest))
 
 
 def play_missing(

@@ -13,11 +13,9 @@ from agents.core.files import replacing
 from agents.core.reading import expect_regular, parse_json
 from agents.learning.data.folder import (
     FORMAT,
-    VERSION,
     Data,
-    check_header,
+    about_game,
     checked,
-    header_of,
     shard_file,
     shards_of,
 )
@@ -57,7 +55,7 @@ def save_parquet(path: str | os.PathLike[str], positions: Positions, game: Game)
             flat if column.ndim == 1 else arrow.FixedSizeListArray.from_arrays(flat, width)
         )
     shapes = {name: list(column.shape[1:]) for name, column in positions._asdict().items()}
-    header = {**header_of(game), "shapes": shapes}
+    header = FORMAT.head(**about_game(game), shapes=shapes)
     table = arrow.table(columns).replace_schema_metadata({KEY: json.dumps(header).encode()})
     with replacing(path) as temporary:
         parquet.write_table(table, temporary, compression="zstd")
@@ -76,14 +74,14 @@ def load_parquet(path: str | os.PathLike[str], game: Game) -> Positions:
     with open(path, "rb") as file:
         try:
             table = parquet.ParquetFile(arrow.PythonFile(file)).read()
-            check_header(parse_json(table.schema.metadata[KEY]), game)
+            FORMAT.body(parse_json(table.schema.metadata[KEY]), **about_game(game))
             kinds = Positions.shapes(game, table.num_rows)
             arrays = {
                 name: _array(table.column(name).combine_chunks(), *kinds[name])
                 for name in Positions._fields
             }
         except Exception as error:  # damaged data can raise anything
-            raise ValueError(f"{path}: expected {FORMAT} of version {VERSION}: {error}") from error
+            raise ValueError(f"{path}: expected {FORMAT.name}: {error}") from error
     return checked(path, Positions(**arrays), game)
 
 

@@ -1,6 +1,5 @@
 """Anchors: opponents whose ratings are fixed, so that ratings of different days can be compared."""
 
-import json
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -14,13 +13,12 @@ from agents.arena.results import PlayedGame
 from agents.arena.running import TournamentRun, run_tournament
 from agents.arena.specification import Entrant, Tournament
 from agents.arena.standings import scores_of_pairings
-from agents.core.files import write_text
-from agents.core.reading import read_object
+from agents.core.formats import Format
+from agents.core.reading import names_file
 from agents.core.structured import Count, check_fields, to_structure
 from agents.learning.progress.ratings import Rating, Score
-from hexenv.common.messages import error_in
 
-FORMAT: Final = "hexenv-anchors"
+FORMAT: Final = Format("hexenv-anchors")
 ANCHORS: Final = "anchors.json"
 """The name of their file in a folder of ratings."""
 AGENTS: Final = (
@@ -105,18 +103,14 @@ class Anchors:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write them as JSON."""
-        write_text(path, json.dumps({"format": FORMAT, **asdict(self)}, indent=1) + "\n")
+        FORMAT.write_json(path, **asdict(self))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Anchors":
         """Read what `save` has written; `OSError` and `ValueError` name the file."""
-        found = read_object(path)
-        try:
-            if (kind := found.pop("format", None)) != FORMAT:
-                raise ValueError(f"expected the format {FORMAT}, got {kind!r}")
+        found = FORMAT.read_json(path)
+        with names_file(path):
             return to_structure(found, cls, complete=True)
-        except ValueError as error:
-            raise error_in(path, error) from None
 
     @classmethod
     def of_folder(
