@@ -10,7 +10,6 @@ as it is.
 """
 
 import errno
-import importlib
 import json
 import os
 import stat
@@ -26,6 +25,7 @@ import hexenv
 from agents.arena.match import GameResult
 from agents.arena.schedule import Schedule, ScheduledGame
 from agents.arena.specification import Tournament, digest
+from agents.core.files import take_lock
 from agents.core.formats import Format
 from agents.core.reading import MOST_BYTES, as_object, parse_json
 from agents.core.structured import Count, fields_of, to_structure
@@ -286,23 +286,12 @@ class ResultsFile:
             raise self._named(error) from error
         try:
             self._is_regular = stat.S_ISREG(os.fstat(self._descriptor).st_mode)
-            self._lock()
+            if self._is_regular and not take_lock(self._descriptor):
+                raise ResultsError(f"{self.path}: another tournament is writing to it")
             self._continue(tournament, schedule)
         except BaseException:
             os.close(self._descriptor)
             raise
-
-    def _lock(self) -> None:
-        """Keep other processes from writing to the file, where the system has locks."""
-        if not self._is_regular:
-            return
-        try:
-            fcntl: Any = importlib.import_module("fcntl")
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise ResultsError(f"{self.path}: another tournament is writing to it") from None
-        except (ImportError, OSError):
-            pass  # a system without locks
 
     def _continue(self, tournament: Tournament, schedule: Schedule) -> None:
         contents = Contents([], range(0), False, True)

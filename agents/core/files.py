@@ -75,12 +75,25 @@ def locked(directory: str | os.PathLike[str], expected: str) -> Generator[None]:
         ValueError: If another process holds it; it says what was `expected`.
     """
     with (Path(directory) / "lock").open("w", encoding="utf-8") as lock:
-        if fcntl is not None:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise ValueError(f"expected {expected}, got {directory}") from None
+        if not take_lock(lock.fileno()):
+            raise ValueError(f"expected {expected}, got {directory}")
         yield
+
+
+def take_lock(descriptor: int) -> bool:
+    """Lock an open file until it is closed or this process ends; False if another one holds it.
+
+    Where there are no locks, nobody holds one.
+    """
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return True
+    return True
 
 
 def is_partial(path: Path) -> bool:
