@@ -2,11 +2,15 @@
 
 import functools
 
+import numpy as np
+
 from agents.knowledge.hex.check_proof import check_proof
 from agents.knowledge.hex.proofs import write_proof
 from agents.knowledge.hex.solver import HexSolver
 from agents.solvers.questions import Clock
+from hexenv import hex_v0
 from hexenv.games import base, hex
+from hexenv.games.base import EMPTY
 
 
 @functools.cache
@@ -71,10 +75,39 @@ def after(game, moves):
 
 def as_bits(game, state):
     """The stones of both players."""
-    owners = base.cell_owners(game, state).ravel().tolist()
+    return bits_of(base.cell_owners(game, state).ravel())
+
+
+def bits_of(owners):
+    """The stones of both players, by the owners of the cells."""
     return tuple(
-        sum(1 << cell for cell, owner in enumerate(owners) if owner == player) for player in (0, 1)
+        sum(1 << int(cell) for cell in np.flatnonzero(owners == player)) for player in (0, 1)
     )
+
+
+def owners_of(bits, cells):
+    """The owners of the cells by the stones of both players; and 0 and 1, for their sides."""
+    owners = np.full(cells + 2, EMPTY, np.int8)
+    for player in (0, 1):
+        owners[[cell for cell in range(cells) if bits[player] >> cell & 1]] = player
+        owners[cells + player] = player
+    return owners
+
+
+def wins_by(winner, bits, mover, cell):
+    """Whether a move wins."""
+    child = list(bits)
+    child[mover] |= 1 << cell
+    return winner(*child, 1 - mover) == mover
+
+
+def wins_on(winner, bits, player, carrier, cells, mover, more=0):
+    """Whether a player, given `more`, wins although all cells but a carrier are the opponent's."""
+    assert carrier & (bits[0] | bits[1]) == 0
+    rest = list(bits)
+    rest[1 - player] |= ((1 << cells) - 1) & ~(bits[0] | bits[1] | carrier)
+    rest[player] |= more
+    return winner(*rest, mover) == player
 
 
 def all_positions(cells):
@@ -94,3 +127,16 @@ def random_bits(rng, cells, least_empty=1, most_empty=None):
     order = rng.permutation(cells)[empty:].tolist()
     first, second = (sum(1 << cell for cell in order[player::2]) for player in (0, 1))
     return first, second, len(order) & 1
+
+
+def random_position(size, stones, rng):
+    """An environment after random moves, in which the game is not over."""
+    env = hex_v0.env(board_size=size)
+    while True:
+        env.reset()
+        for cell in rng.permutation(size * size)[:stones]:
+            env.step(int(cell))
+            if any(env.terminations.values()):
+                break
+        else:
+            return env

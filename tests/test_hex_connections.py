@@ -5,25 +5,27 @@ import functools
 import numpy as np
 import pytest
 from environments import JIT
-from hex_oracles import all_positions, brute_force, exact_winner, proven_winner, random_bits
+from hex_oracles import (
+    all_positions,
+    bits_of,
+    brute_force,
+    exact_winner,
+    owners_of,
+    proven_winner,
+    random_bits,
+    wins_by,
+    wins_on,
+)
 
 from agents.knowledge.bits import WORD
 from agents.knowledge.hex import h_moves, h_search, inferior
 from agents.knowledge.hex.patterns import RING
 from agents.knowledge.hex.surroundings import numbers_of
 from hexenv.compiled import CompiledFunction
-from hexenv.games.base import EMPTY
 
 needs_compiler = pytest.mark.compiled(only=True)
 find = CompiledFunction(h_search.connect)
 ALL = 1 << 30
-
-
-def owners_of(bits, cells):
-    owners = np.full(cells, EMPTY, np.int8)
-    for player in (0, 1):
-        owners[[cell for cell in range(cells) if bits[player] >> cell & 1]] = player
-    return owners
 
 
 def wide(cells):
@@ -32,6 +34,17 @@ def wide(cells):
 
 def narrow(words):
     return sum(int(word) << WORD * i for i, word in enumerate(words))
+
+
+def listed(links):
+    """All pairs of places with the carriers of their connections, and their keys."""
+    for one in range(len(links.place_of)):
+        for other in range(one):
+            pair = h_search.pair_of(one, other)
+            for kind in (h_search.FULL, h_search.SEMI):
+                first = h_search.first_row(links, pair, kind)
+                for row in range(first, first + int(links.counts[pair, kind])):
+                    yield one, other, narrow(links.sets[row]), int(links.keys[row])
 
 
 class Board:
@@ -44,24 +57,13 @@ class Board:
         self.everything = (1 << self.cells) - 1
 
     def find(self, bits, player, moves, most=ALL):
-        owners = owners_of(bits, self.cells)
+        owners = owners_of(bits, self.cells)[:-2]
         search = find if JIT else h_search.connect
         return bool(search(self.grid, owners, player, moves, most, self.links))
 
     def must_play(self, bits):
         empty = self.everything & ~(bits[0] | bits[1])
         return narrow(h_search.must_play(self.links, wide(empty)))
-
-    def listed(self):
-        """All pairs of places with the carriers of their connections, and their keys."""
-        links = self.links
-        for one in range(self.cells + 2):
-            for other in range(one):
-                pair = h_search.pair_of(one, other)
-                for kind in (h_search.FULL, h_search.SEMI):
-                    first = h_search.first_row(links, pair, kind)
-                    for row in range(first, first + int(links.counts[pair, kind])):
-                        yield one, other, narrow(links.sets[row]), int(links.keys[row])
 
     def are_joined(self, player, stones, one, other):
         """Whether some of a player's stones join two places."""
@@ -105,7 +107,7 @@ def check_carriers(board, bits, player):
     Empty cells at its ends are given to the player; the key of a semi-connection works.
     """
     checked = 0
-    for one, other, carrier, key in board.listed():
+    for one, other, carrier, key in listed(board.links):
         if carrier.bit_count() > 8:
             continue
         assert carrier & (bits[0] | bits[1]) == 0
@@ -146,21 +148,15 @@ def check_position(board, winner, bits, mover):
             assert player == best
             known = True
             carrier = narrow(h_search.winning_carrier(board.links))
-            assert carrier & (bits[0] | bits[1]) == 0
-            rest = list(bits)
-            rest[1 - player] |= board.everything & ~(bits[0] | bits[1] | carrier)
-            assert winner(*rest, mover) == player
+            assert wins_on(winner, bits, player, carrier, board.cells, mover)
             key = h_search.winning_key(board.links)
             if player == mover and key != h_search.IS_FULL:
-                rest[mover] |= 1 << key
-                assert winner(*rest, 1 - mover) == player
+                assert wins_on(winner, bits, player, carrier, board.cells, 1 - mover, 1 << key)
         elif player != mover:
             must = board.must_play(bits)
             for cell in range(board.cells):
                 if not (bits[0] | bits[1] | must) >> cell & 1:
-                    child = list(bits)
-                    child[mover] |= 1 << cell
-                    assert winner(*child, 1 - mover) == player
+                    assert not wins_by(winner, bits, mover, cell)
     return known
 
 
@@ -221,22 +217,17 @@ def test_moves_outside_of_the_must_play_of_a_filled_board_lose_on_the_board_as_i
     lost, spared = 0, 0
     for _ in range(2_000):
         *bits, mover = random_bits(rng, board.cells, 5, 10)
-        owners = np.append(owners_of(bits, board.cells), np.int8([0, 1]))
+        owners = owners_of(bits, board.cells)
         needed = np.zeros((2, 3), np.int64)
         numbers = numbers_of(rings.of_cells, owners, 0, RING)
         fill(rings, owners, numbers, needed, np.zeros(board.cells, np.int16))
         if find(board.grid, owners[:-2], 1 - mover, False, ALL, board.links):
             continue
-        filled = [
-            sum(1 << int(cell) for cell in np.flatnonzero(owners[:-2] == player))
-            for player in (0, 1)
-        ]
+        filled = bits_of(owners[:-2])
         must = board.must_play(filled)
         for cell in range(board.cells) if must else ():
             if not (filled[0] | filled[1] | must) >> cell & 1:
-                child = list(bits)
-                child[mover] |= 1 << cell
-                wins = winner(*child, 1 - mover) == mover
+                wins = wins_by(winner, bits, mover, cell)
                 assert not wins or int(needed[1 - mover, 0]) >> cell & 1
                 lost += not wins
                 spared += wins
@@ -256,18 +247,12 @@ def connected(board, place, other):
 @pytest.mark.parametrize("of_empty", [0, 2, 4])
 def test_only_small_connections_of_empty_cells_are_kept(of_empty):
     links = h_search.new_connections(25, of_empty=of_empty)
-    owners = owners_of([1 << 12, 1 << 6], 25)
+    owners = owners_of([1 << 12, 1 << 6], 25)[:-2]
     h_search.connect(h_search.new_grid(5, 5), owners, 0, False, 500, links)
     largest = {False: 0, True: 0}
-    for one in range(1, 27):
-        for other in range(one):
-            pair = h_search.pair_of(one, other)
-            has_chain = bool(links.is_chain[one] or links.is_chain[other])
-            for kind in (h_search.FULL, h_search.SEMI):
-                first = h_search.first_row(links, pair, kind)
-                for row in range(first, first + links.counts[pair, kind]):
-                    size = sum(int(word).bit_count() for word in links.sets[row])
-                    largest[has_chain] = max(largest[has_chain], size)
+    for one, other, carrier, _ in listed(links):
+        has_chain = bool(links.is_chain[one] or links.is_chain[other])
+        largest[has_chain] = max(largest[has_chain], carrier.bit_count())
     assert largest[False] == of_empty
     assert largest[True] > 4
 
@@ -304,10 +289,10 @@ def test_machine_code_and_plain_python_find_the_same():
     board, other, rng = Board(4, 5), Board(4, 5), np.random.default_rng(6)
     for turn in range(6):
         bits = random_bits(rng, board.cells, 8)
-        owners = owners_of(bits, board.cells)
+        owners = owners_of(bits, board.cells)[:-2]
         found = h_search.connect(other.grid, owners, turn & 1, False, ALL, other.links)
         assert board.find(bits, turn & 1, False) == found
-        assert list(board.listed()) == list(other.listed())
+        assert list(listed(board.links)) == list(listed(other.links))
 
 
 def test_refuses_a_board_that_is_too_large():
@@ -384,13 +369,9 @@ def check_lists(board, winner):
     for kind in (h_search.FULL, h_search.SEMI):
         first = h_search.first_row(board.links, goal, kind)
         for row in range(first, first + int(board.links.counts[goal, kind])):
-            rest = list(bits)
             carrier = narrow(board.links.sets[row])
-            assert carrier & (bits[0] | bits[1]) == 0
-            rest[1 - player] |= board.everything & ~(bits[0] | bits[1] | carrier)
-            if kind == h_search.SEMI:
-                rest[player] |= 1 << int(board.links.keys[row])
-            assert winner(*rest, 1 - player) == player
+            more = 1 << int(board.links.keys[row]) if kind == h_search.SEMI else 0
+            assert wins_on(winner, bits, player, carrier, board.cells, 1 - player, more)
     return board.links.counts[goal].sum() > 0
 
 

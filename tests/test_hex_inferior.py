@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 from environments import JIT
-from hex_oracles import all_positions, brute_force, proven_winner, random_bits
+from hex_oracles import (
+    all_positions,
+    bits_of,
+    brute_force,
+    owners_of,
+    proven_winner,
+    random_bits,
+    wins_by,
+)
 
 from agents.knowledge.hex import inferior, patterns
 from agents.knowledge.hex.h_search import new_grid
@@ -19,42 +27,6 @@ choose = CompiledFunction(inferior.choose_moves)
 
 def test_the_tables_are_those_that_the_generator_proves():
     assert patterns.FILE.read_text(encoding="utf-8") == patterns.as_text()
-
-
-def test_patterns_do_not_depend_on_direction_or_colour():
-    dead = [ring for ring in patterns.rings(patterns.RING) if patterns.is_dead(ring)]
-    assert len(dead) == 122
-    turned = {ring[1:] + ring[:1] for ring in dead}
-    mirrored = {ring[::-1] for ring in dead}
-    other = {tuple((0, 2, 1)[owner] for owner in ring) for ring in dead}
-    assert turned == mirrored == other == set(dead)
-    captured = {ring for ring in patterns.rings(8) if patterns.is_captured(ring, 1)}
-    assert len(captured) > 400
-    assert captured == {ring[4:] + ring[:4] for ring in captured}  # seen from the other cell
-
-
-def test_dominance_is_the_same_for_both_players_and_from_both_cells():
-    for ring in patterns.rings(8)[::7]:
-        other = tuple((0, 2, 1)[owner] for owner in ring)
-        for cell in (0, 1):
-            better = patterns.dominates(ring, 1, cell)
-            assert better == patterns.dominates(other, 2, cell)
-            assert better == patterns.dominates(ring[4:] + ring[:4], 1, 1 - cell)
-
-
-@pytest.mark.parametrize(
-    ("ring", "dead"),
-    [
-        ((1, 1, 1, 1, 0, 0), True),
-        ((1, 1, 1, 2, 2, 2), True),
-        ((1, 1, 1, 0, 0, 0), False),
-        ((1, 0, 0, 1, 0, 0), False),
-        ((1, 1, 0, 2, 2, 0), True),
-        ((2, 1, 2, 1, 1, 1), False),
-    ],
-)
-def test_known_dead_cells(ring, dead):
-    assert patterns.is_dead(ring) == dead
 
 
 def test_permanently_inferior_cells_are_those_of_henderson():
@@ -98,16 +70,9 @@ class Board:
 
     def filled(self, bits):
         """The stones after filling, as bits, and the owners of the cells."""
-        owners = np.full(self.cells + 2, EMPTY, np.int8)
-        for player in (0, 1):
-            owners[[cell for cell in range(self.cells) if bits[player] >> cell & 1]] = player
-            owners[self.cells + player] = player
+        owners = owners_of(bits, self.cells)
         (fill if JIT else inferior.fill_in)(self.rings, owners)
-        stones = [
-            sum(1 << int(cell) for cell in np.flatnonzero(owners[: self.cells] == player))
-            for player in (0, 1)
-        ]
-        return stones, owners
+        return bits_of(owners[: self.cells]), owners
 
     def moves(self, owners, player):
         """The moves that are chosen; without any, all."""
@@ -127,13 +92,7 @@ def check_position(board, winner, bits, mover):
     assert winner(*stones, mover) == best
     moves = board.moves(owners, mover)
     if moves and best == mover:
-
-        def wins(cell):
-            child = list(bits)
-            child[mover] |= 1 << cell
-            return winner(*child, 1 - mover) == mover
-
-        assert any(map(wins, moves))
+        assert any(wins_by(winner, bits, mover, cell) for cell in moves)
     return (stones[0] | stones[1]).bit_count() - (bits[0] | bits[1]).bit_count()
 
 
@@ -148,13 +107,6 @@ def test_the_winner_stays_the_same_in_every_position(rows, columns):
     for first, second, mover in all_positions(board.cells):
         filled += check_position(board, winner, (first, second), mover)
     assert filled > 0
-
-
-def test_the_winner_stays_the_same_in_random_positions():
-    board, winner, rng = Board(4, 4), brute_force(4, 4), np.random.default_rng(7)
-    for _ in range(20):
-        *bits, mover = random_bits(rng, board.cells, 1, 8)
-        check_position(board, winner, tuple(bits), mover)
 
 
 def dominated_moves(board, owners, player):
@@ -182,18 +134,10 @@ def test_a_dominating_move_wins_where_the_other_does(rows, columns, every):
     board, winner = Board(rows, columns), brute_force(rows, columns)
     checked = 0
     for first, second, mover in list(all_positions(board.cells))[::every]:
-        owners = np.full(board.cells + 2, EMPTY, np.int8)
-        owners[-2:] = 0, 1
-        for player, stones in enumerate((first, second)):
-            owners[[cell for cell in range(board.cells) if stones >> cell & 1]] = player
-
-        def wins(cell, bits=(first, second), mover=mover):
-            child = list(bits)
-            child[mover] |= 1 << cell
-            return winner(*child, 1 - mover) == mover
-
-        for better, worse in dominated_moves(board, owners, mover):
-            assert wins(better) or not wins(worse)
+        bits = first, second
+        for better, worse in dominated_moves(board, owners_of(bits, board.cells), mover):
+            wins = [wins_by(winner, bits, mover, cell) for cell in (better, worse)]
+            assert wins != [False, True]
             checked += 1
     assert checked > 100
 
@@ -222,10 +166,7 @@ def test_filling_keeps_the_numbers_of_the_rings():
     board, rng = Board(5, 6), np.random.default_rng(8)
     for _ in range(100 if JIT else 10):
         *bits, _ = random_bits(rng, board.cells)
-        owners = np.full(board.cells + 2, EMPTY, np.int8)
-        for player in (0, 1):
-            owners[[cell for cell in range(board.cells) if bits[player] >> cell & 1]] = player
-            owners[board.cells + player] = player
+        owners = owners_of(bits, board.cells)
         numbers = numbers_of(board.rings.of_cells, owners, 0, RING)
         captured, changed = np.zeros((2, 3), np.int64), np.zeros(board.cells, np.int16)
         inferior.fill_all(board.rings, owners, numbers, captured, changed)
@@ -239,10 +180,7 @@ def test_machine_code_and_plain_python_fill_the_same():
     for _ in range(30):
         *bits, _ = random_bits(rng, board.cells)
         owners = board.filled(bits)[1]
-        plain = np.full(board.cells + 2, EMPTY, np.int8)
-        for player in (0, 1):
-            plain[[cell for cell in range(board.cells) if bits[player] >> cell & 1]] = player
-            plain[board.cells + player] = player
+        plain = owners_of(bits, board.cells)
         inferior.fill_in(board.rings, plain)
         assert (plain == owners).all()
         numbers = numbers_of(board.rings.of_cells, owners, 0, RING)

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from hex_oracles import after, as_bits, brute_force, exact_winner
+from hex_oracles import after, as_bits, brute_force, exact_winner, random_position
 
 from agents import (
     RAVE,
@@ -30,26 +30,21 @@ from agents.search.knowledge import all_covered, list_legal
 from agents.search.playout import Uniform
 from agents.search.proofs import SOLVERS
 from agents.search.reward import WinLoss
-from agents.search.tree import ROOT, UNPROVEN, add_node, child_by_action, children, new_tree
+from agents.search.tree import (
+    ROOT,
+    UNPROVEN,
+    add_node,
+    child_by_action,
+    children,
+    new_tree,
+    node_arrays,
+)
 from agents.search.variant import Variant, with_memory
 from hexenv import hex_v0, tictactoe_v0
 from hexenv.games import base, hex
 
 needs_compiler = pytest.mark.compiled(only=True)
 BOTH = "inferior+connections"
-
-
-def random_position(size, stones, rng):
-    """An environment after random moves, in which the game is not over."""
-    env = hex_v0.env(board_size=size)
-    while True:
-        env.reset()
-        for cell in rng.permutation(size * size)[:stones]:
-            env.step(int(cell))
-            if any(env.terminations.values()):
-                break
-        else:
-            return env
 
 
 def test_positions_seen_before_change_nothing():
@@ -66,11 +61,20 @@ def test_positions_seen_before_change_nothing():
         assert found[0] == found[1]
 
 
+def children_of(game, state, actions, winner):
+    """Each of some actions, with the position after it and who wins that."""
+    for action in actions:
+        child = base.clone(game, state)
+        game.step(child, int(action))
+        over = int(child.winner)
+        yield child, over if over >= 0 else winner(*as_bits(game, child), 1 - game.to_play(state))
+
+
 def check_tree(agent, env, winner):
     """Every proof is true, and a won node has a winning child; returns the numbers of both."""
     tree, game = agent.planner.workers[0].tree, env.unwrapped.game
     proofs, wins = 0, 0
-    waiting = [(ROOT, root_of(env))]
+    waiting = [(ROOT, env.unwrapped.state)]
     while waiting:
         node, state = waiting.pop()
         below = range(*children(tree, node).indices(len(tree.action)))
@@ -79,33 +83,20 @@ def check_tree(agent, env, winner):
         mover = game.to_play(state)
         best = winner(*as_bits(game, state), mover)
         has_win = False
-        for child in below:
-            after = base.clone(game, state)
-            game.step(after, int(tree.action[child]))
-            won_by = int(after.winner)
-            if won_by < 0:
-                won_by = winner(*as_bits(game, after), 1 - mover)
+        actions = tree.action[below.start : below.stop]
+        found = children_of(game, state, actions, winner)
+        for child, (reached, won_by) in zip(below, found, strict=True):
             has_win |= won_by == mover
             if tree.proof[child] != UNPROVEN:
                 assert tree.proof[child] == (1 if won_by == mover else -1)
                 proofs += 1
-            if after.winner < 0:
-                waiting.append((child, after))
+            if reached.winner < 0:
+                waiting.append((child, reached))
         is_partial = tree.first_child[below[-1]] == -1
         if best == mover and not is_partial:
             assert has_win
             wins += 1
     return proofs, wins
-
-
-def root_of(env):
-    """The position of an environment, as a state of its game."""
-    game = env.unwrapped.game
-    state = base.new_state(game)
-    game.initial(state)
-    for action in env.unwrapped.actions:
-        game.step(state, action)
-    return state
 
 
 @pytest.mark.parametrize(
@@ -129,16 +120,21 @@ def root_of(env):
     ],
 )
 def test_all_that_is_proven_in_the_tree_is_true(size, stones, spec, count):
-    rng, proofs, wins = np.random.default_rng(1), 0, 0
+    check_trees(size, stones, lambda seed: make_agent(spec, seed=seed), count, 1)
+
+
+def check_trees(size, stones, new_agent, count, seed):
+    """`check_tree` of agents in random positions."""
+    rng, found = np.random.default_rng(seed), np.zeros(2, int)
     winner = brute_force(size, size) if size < 5 else exact_winner(size)
     for seed in range(count):
-        env = random_position(size, stones, rng)
-        agent = make_agent(spec, seed=seed)
+        env, agent = random_position(size, stones, rng), new_agent(seed)
         agent.act(env)
-        found = check_tree(agent, env, winner)
-        proofs, wins = proofs + found[0], wins + found[1]
-    assert proofs > 0
-    assert wins > 0
+        found += check_tree(agent, env, winner)
+        tree = agent.planner.workers[0].tree
+        pending = getattr(tree.extras, "pending", np.zeros(1))
+        assert not pending[: tree.node_count[0]].any()
+    assert found.min() > 0
 
 
 def test_plays_a_connection_at_once():
@@ -185,26 +181,6 @@ def test_knows_nothing_while_the_first_stone_may_be_taken_over(moves):
         assert (tree.proof[children(tree, ROOT)] == UNPROVEN).all()
         assert agent.statistics.simulations == 2
     assert trees[0] == trees[1]
-
-
-@needs_compiler
-@pytest.mark.parametrize(
-    "spec",
-    [
-        "hexpert:knowledge_at=4",
-        pytest.param("uct:knowledge_at=8,knowledge=" + BOTH, marks=pytest.mark.slow),
-    ],
-)
-def test_machine_code_and_plain_python_grow_the_same_tree(spec):
-    env, found = hex_v0.env(board_size=4), []
-    env.reset(options={"moves": "a1"})
-    for route in ("compiled", "interpreted"):
-        agent = make_agent(f"{spec},simulations=40,route={route}", seed=5)
-        agent.act(env)
-        tree = agent.planner.workers[0].tree
-        count = int(tree.node_count[0])
-        found.append([array[:count].tolist() for array in (tree.action, tree.visits, tree.proof)])
-    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize(
@@ -283,42 +259,8 @@ class Curious(PUCTAgent):
     ],
 )
 def test_all_that_is_proven_beside_an_evaluator_is_true(size, stones, kind, options, count):
-    rng, proofs, wins = np.random.default_rng(7), 0, 0
-    winner = brute_force(size, size) if size < 5 else exact_winner(size)
-    for seed in range(count):
-        env = random_position(size, stones, rng)
-        agent = led(kind, **{"simulations": 40, "knowledge": BOTH, "seed": seed, **options})
-        agent.act(env)
-        found = check_tree(agent, env, winner)
-        proofs, wins = proofs + found[0], wins + found[1]
-        tree = agent.planner.workers[0].tree
-        assert not tree.extras.pending[: tree.node_count[0]].any()
-    assert proofs > 0
-    assert wins > 0
-
-
-@needs_compiler
-@pytest.mark.parametrize(
-    ("kind", "batch"),
-    [
-        (PUCTAgent, 5),
-        pytest.param(PUCTAgent, 1, marks=pytest.mark.slow),
-        pytest.param(GumbelAgent, 3, marks=pytest.mark.slow),
-    ],
-)
-def test_with_an_evaluator_both_routes_grow_the_same_tree(kind, batch):
-    env, found = hex_v0.env(board_size=4), []
-    env.reset(options={"moves": "a1"})
-    for route in ("compiled", "interpreted"):
-        options = {"batch": batch, "knowledge": "all", "knowledge_at": 2, "solver": "hard"}
-        agent = led(kind, 40, seed=5, route=route, **options)
-        agent.act(env)
-        tree = agent.planner.workers[0].tree
-        count = int(tree.node_count[0])
-        names = (tree.action, tree.visits, tree.value, tree.proof, tree.extras.prior)
-        found.append([array[1:count].tolist() for array in names])
-    assert found[0] == found[1]
-    assert set(found[0][3]) > {UNPROVEN}
+    options = {"simulations": 40, "knowledge": BOTH, **options}
+    check_trees(size, stones, lambda seed: led(kind, seed=seed, **options), count, 7)
 
 
 class Judge:
@@ -335,7 +277,7 @@ def searched_together(variant, roots, simulations, width=1):
     game = roots[0].unwrapped.game
     states = base.new_states(game, len(roots))
     for env, state in zip(roots, states, strict=True):
-        game.copy(root_of(env), state)
+        game.copy(env.unwrapped.state, state)
     nodes = 1 + (simulations + 1) * game.num_actions()
     search = EvaluatedSearch(
         game,
@@ -376,7 +318,7 @@ def test_trees_side_by_side_know_what_they_know_alone(rule):
         alone, _ = searched_together(variant, [env], 30)
         tree = tree_of(together.trees, row)
         assert by_path(tree) == by_path(tree_of(alone.trees, 0))
-        game, state = env.unwrapped.game, root_of(env)
+        game, state = env.unwrapped.game, env.unwrapped.state
         mover, stones = game.to_play(state), as_bits(game, state)
         assert policies[row].sum() == pytest.approx(1)
         if abs(values[row]) == 1.0:
@@ -447,17 +389,10 @@ def test_moves_that_are_proven_to_lose_are_not_drawn():
 
 def wins_of_mover(env, winner):
     """The moves with which the player to move keeps the win; none where there is no win."""
-    game, state, found = env.unwrapped.game, root_of(env), []
-    mover = game.to_play(state)
-    for action in np.flatnonzero(env.observe(env.agent_selection)["action_mask"]):
-        after = base.clone(game, state)
-        game.step(after, int(action))
-        won_by = int(after.winner)
-        if won_by < 0:
-            won_by = winner(*as_bits(game, after), 1 - mover)
-        if won_by == mover:
-            found.append(int(action))
-    return found
+    game, state = env.unwrapped.game, env.unwrapped.state
+    actions, mover = base.legal_actions(game, state), game.to_play(state)
+    found = zip(actions, children_of(game, state, actions, winner), strict=True)
+    return [action for action, (_, won_by) in found if won_by == mover]
 
 
 @pytest.mark.parametrize(
@@ -509,14 +444,7 @@ def test_a_rule_that_does_not_count_pending_simulations_is_refused():
 
 def winning_cells(env):
     """Where the player to move ends the game at once."""
-    game, root = env.unwrapped.game, root_of(env)
-    found = []
-    for action in base.legal_actions(game, root):
-        child = base.clone(game, root)
-        game.step(child, action)
-        if game.is_terminal(child):
-            found.append(int(action))
-    return found
+    return wins_of_mover(env, lambda *_: None)
 
 
 @pytest.mark.parametrize("spec", ["hexpert:simulations=2", "hex-alphabeta", "solver"])
@@ -535,7 +463,7 @@ def test_a_lost_position_is_held_as_long_as_it_goes():
     rng, seen = np.random.default_rng(2), 0
     while seen == 0:
         env = random_position(5, 5, rng)
-        game, state = env.unwrapped.game, root_of(env)
+        game, state = env.unwrapped.game, env.unwrapped.state
         parts, out = HexParts(True, True, 1).with_memory(game), np.zeros(25, np.int32)
         tree = new_tree(30)
         add_node(tree, -1, 1)
@@ -569,3 +497,37 @@ def test_a_proven_win_is_soon_over():
                 stones += 1
         assert env.rewards["player_0"] == 1  # what is proven is won
         assert stones <= needed + 1
+
+
+BESIDE = {"knowledge": "all", "knowledge_at": 2, "solver": "hard"}
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    "new_agent",
+    [
+        lambda **options: Hexpert(knowledge_at=4, **options),
+        lambda **options: led(PUCTAgent, batch=5, **BESIDE, **options),
+        *(
+            pytest.param(new_agent, marks=pytest.mark.slow)
+            for new_agent in [
+                lambda **options: UCT(knowledge=BOTH, knowledge_at=8, **options),
+                lambda **options: led(PUCTAgent, **BESIDE, **options),
+                lambda **options: led(GumbelAgent, batch=3, **BESIDE, **options),
+            ]
+        ),
+    ],
+    ids=["hexpert", "puct-5", "uct", "puct", "gumbel-3"],
+)
+def test_machine_code_and_plain_python_grow_the_same_tree(new_agent):
+    env, found = hex_v0.env(board_size=4), []
+    env.reset(options={"moves": "a1"})
+    for route in ("compiled", "interpreted"):
+        agent = new_agent(simulations=40, seed=5, route=route)
+        agent.act(env)
+        tree = agent.planner.workers[0].tree
+        nodes = slice(1, int(tree.node_count[0]))
+        found.append({name: array[nodes] for name, array in node_arrays(tree).items()})
+    for name, array in found[0].items():
+        np.testing.assert_array_equal(array, found[1][name], err_msg=name)
+    assert set(found[0]["proof"].tolist()) > {UNPROVEN}

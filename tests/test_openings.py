@@ -14,7 +14,6 @@ from agents.apps.cli import main
 from agents.search.tree import node_arrays
 from hexenv import gomoku_v0
 from hexenv.games import base, gomoku, notation
-from hexenv.games.base import EMPTY
 from hexenv.games.gomoku import openings
 from hexenv.games.gomoku.openings import Phase
 from hexenv.games.notation import IllegalActionError
@@ -113,119 +112,74 @@ def tell(game, state):
     )
 
 
-# Of the rules of swap2 as the Renju federation and Gomocup have them: the first player puts down
-# three stones; the second plays white, or black, or puts down two more and lets the first choose.
-SWAP2_GAMES = {
-    "": [],
-    "c3": [("PLACING", 0, 0, "W")],
-    "c3 d4": [("PLACING", 0, 0, "W"), ("PLACING", 0, 0, "B")],
-    THREE_STONES: [("CHOOSING", 1, 0, "W")],
-    f"{THREE_STONES} e5": [("CHOOSING", 1, 0, "W"), ("PLAYING", 0, 0, "B")],
-    f"{THREE_STONES} swap": [("CHOOSING", 1, 0, "W"), ("PLAYING", 0, 1, "W")],
-    f"{THREE_STONES} swap e5": [("PLAYING", 0, 1, "W"), ("PLAYING", 1, 1, "B")],
-    f"{THREE_STONES} place_two": [("CHOOSING", 1, 0, "W"), ("PLACING_TWO", 1, 0, "W")],
-    f"{THREE_STONES} place_two e5": [("PLACING_TWO", 1, 0, "W"), ("PLACING_TWO", 1, 0, "B")],
-    f"{THREE_STONES} place_two e5 a1": [("CHOOSING_LAST", 0, 0, "W")],
-    f"{THREE_STONES} place_two e5 a1 b1": [("CHOOSING_LAST", 0, 0, "W"), ("PLAYING", 1, 1, "B")],
-    f"{THREE_STONES} place_two e5 a1 swap": [("CHOOSING_LAST", 0, 0, "W"), ("PLAYING", 1, 0, "W")],
-    f"{THREE_STONES} place_two e5 a1 swap b1": [("PLAYING", 1, 0, "W"), ("PLAYING", 0, 0, "B")],
-}
+def slow_openings(words):
+    """Swap and swap2 from their description: each stone with its colour; and what `tell` says.
 
-
-@pytest.mark.parametrize("moves", SWAP2_GAMES)
-def test_what_swap2_asks_of_whom(moves):
-    words, expected = moves.split(), SWAP2_GAMES[moves]
-    start = len(words) + 1 - len(expected)
-    found = [
-        tell(SWAP2, played(SWAP2, " ".join(words[:number])))
-        for number in range(start, len(words) + 1)
-    ]
-    assert found == expected
-    extra = {"CHOOSING": ["swap", "place_two"], "CHOOSING_LAST": ["swap"]}
-    state = played(SWAP2, moves)
-    legal = legal_texts(SWAP2, state)
-    assert [text for text in legal if text in openings.EXTRA_ACTIONS] == extra.get(
-        tell(SWAP2, state)[0], []
-    )
-    stones = [word for word in words if word not in openings.EXTRA_ACTIONS]
-    assert len([text for text in legal if text not in openings.EXTRA_ACTIONS]) == 36 - len(stones)
-
-
-def test_swap_has_no_second_choice():
-    game = OPENED["swap"]
-    state = played(game, THREE_STONES)
-    assert legal_texts(game, state)[-1] == "swap"
-    assert game.num_actions() == 26
-    with pytest.raises(ValueError, match="'place_two'"):
-        game.parse_action("place_two")
-    assert tell(game, played(game, f"{THREE_STONES} swap")) == ("PLAYING", 0, 1, "W")
-    assert tell(game, played(game, f"{THREE_STONES} e5")) == ("PLAYING", 0, 0, "B")
-
-
-def slow_swap2(words):
-    """Swap2 from its description: each stone with its colour and player, and who plays next."""
-    stones, next_player, white = [], 0, None
-    left_to_place = 3
+    As the Renju federation and Gomocup have them: the first player puts down three stones; the
+    second plays white, or takes black, or (swap2) puts down two more and lets the first choose.
+    """
+    stones, mover, white, left, phase = [], 0, None, 3, "PLACING"
     for word in words:
         colour = "BW"[len(stones) % 2]
         if word == "swap":
-            white = 1 - next_player
-            next_player = white
+            mover = white = 1 - mover
+            phase = "PLAYING"
         elif word == "place_two":
-            left_to_place = 2
+            left, phase = 2, "PLACING_TWO"
         else:
             stones.append((word, colour))
-            if left_to_place:
-                left_to_place -= 1
-                if not left_to_place:
-                    next_player = 1 - next_player
-            else:
-                if white is None:
-                    white = next_player
-                next_player = white if colour == "B" else 1 - white
-    return stones, next_player, white
+            left -= 1
+            if left == 0:
+                mover, phase = 1 - mover, "CHOOSING_LAST" if len(stones) > 3 else "CHOOSING"
+            elif left < 0:
+                phase, white = "PLAYING", mover if white is None else white
+                mover = white if colour == "B" else 1 - white
+    return stones, (phase, mover, 0 if white is None else 1 - white, "BW"[len(stones) % 2])
 
 
-@pytest.mark.parametrize("name", [name for name in OPENED if "swap2" in name])
-def test_swap2_games_to_their_end(name):
+@pytest.mark.parametrize("name", [name for name in OPENED if name.startswith("swap")])
+def test_games_to_their_end_against_the_description(name):
     game = OPENED[name]
     rng = np.random.default_rng(7)
-    ends = set()
+    ends, asked = set(), set()
+    choices = {"CHOOSING": ["swap", "place_two"], "CHOOSING_LAST": ["swap"]}
+    if "swap2" not in name:
+        choices["CHOOSING"].remove("place_two")
     for _ in range(60 if JIT else 12):
         state, words = base.new_state(game), []
+        game.initial(state)
         while not game.is_terminal(state):
+            stones, told = slow_openings(words)
+            assert tell(game, state) == told, words
+            saved = notation.from_bytes(game, notation.to_bytes(game, state))
+            assert saved.tobytes() == state.tobytes()
             legal = legal_texts(game, state)
             extra = [text for text in legal if text in openings.EXTRA_ACTIONS]
-            choices = [*extra, str(rng.choice(legal))] if extra else legal
-            words.append(str(rng.choice(choices)))
+            assert extra == choices.get(told[0], [])
+            free = game.rules.num_actions() - len(stones)
+            assert len(legal) - len(extra) == free or ("renju" in name and told[3] == "B")
+            words.append(str(rng.choice([*extra, str(rng.choice(legal))] if extra else legal)))
+            asked.add(told[0])
             game.step(state, game.parse_action(words[-1]))
-            stones, next_player, white = slow_swap2(words)
-            black = 0 if white is None else 1 - white
+            stones, (_, _, black, _) = slow_openings(words)
             for cell, colour in stones:
                 owner = black if colour == "B" else 1 - black
                 assert game.owner(state, game.parse_action(cell)) == owner, (words, cell)
-            if not game.is_terminal(state):
-                assert game.to_play(state) == next_player, words
         colours, in_colours = openings.inner(game, state)
         assert in_colours.winner == played(colours, " ".join(c for c, _ in stones)).winner
+        assert game.winning_cells(state) == colours.winning_cells(in_colours)
         for colour in (0, 1):
             assert colours.outcome(in_colours, colour) == game.outcome(state, colour ^ black)
-        ends.add((int(state.winner), black, words[3] in openings.EXTRA_ACTIONS))
-    assert {black for _, black, _ in ends} == {0, 1}
-    assert {winner for winner, _, _ in ends} >= {0, 1}
+        ends.add((int(state.winner), black))
+    assert {black for _, black in ends} == {0, 1}
+    assert {winner for winner, _ in ends} >= {0, 1}
+    assert asked == {"PLACING", "PLAYING", "PLACING_TWO", *choices} or "swap2" not in name
 
 
-def test_the_winner_is_the_player_of_the_colour():
-    line = "a1 a6 a2 swap b6 a3 c6 a4 d6 a5"  # black's column a, which player 1 has taken
-    state = played(SWAP2, line)
-    assert state.winner == 1
-    assert (SWAP2.outcome(state, 0), SWAP2.outcome(state, 1)) == (-1, 1)
-    assert [SWAP2.action_text(cell) for cell in SWAP2.winning_cells(state)] == [
-        "a5", "a4", "a3", "a2", "a1",
-    ]  # fmt: skip
-    colours, stones = openings.inner(SWAP2, state)
-    assert stones.winner == 0
-    assert len(colours.winning_cells(stones)) == 5
+def test_swap_has_no_second_choice():
+    with pytest.raises(ValueError, match="'place_two'"):
+        OPENED["swap"].parse_action("place_two")
+    assert OPENED["swap"].num_actions() == 26
 
 
 def test_renju_binds_whoever_has_black():
@@ -266,33 +220,6 @@ def test_pro_says_where_black_begins():
 
 
 # ---- what is saved -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("moves", SWAP2_GAMES)
-def test_bytes_keep_the_phase_and_the_colours(moves):
-    state = played(SWAP2, moves)
-    saved = notation.from_bytes(SWAP2, notation.to_bytes(SWAP2, state))
-    assert tell(SWAP2, saved) == tell(SWAP2, state)
-    assert (saved.ply, saved.last_action) == (state.ply, state.last_action)
-    assert SWAP2.last_cell(saved) == SWAP2.last_cell(state)
-    assert SWAP2.position_hash(saved) == SWAP2.position_hash(state)
-    assert base.legal_actions(SWAP2, saved) == base.legal_actions(SWAP2, state)
-
-
-def test_bytes_of_gomoku_are_what_they_were():
-    game = gomoku.new(5, rule="standard")
-    state = played(game, "a1 b2")
-    header = (
-        '{"game": "gomoku", "last_action": 16, "parameters": {"columns": 5, "connect": 5, '
-        '"rows": 5, "rule": 1}, "to_play": 0}'
-    )
-    cells = np.full(25, EMPTY, np.int8)
-    cells[[20, 16]] = 0, 1
-    data = b"hexenv" + bytes([1, 0, len(header), 0]) + header.encode() + cells.tobytes()
-    assert notation.to_bytes(game, state) == data
-    assert base.legal_actions(game, notation.from_bytes(game, data)) == [
-        cell for cell in range(25) if cell not in (16, 20)
-    ]
 
 
 @pytest.mark.parametrize(
@@ -358,32 +285,6 @@ def choose(mask, rng):
     if legal[-1] >= 25 and len(mask) in (26, 27) and rng.random() < 0.5:
         legal = legal[legal >= 25]
     return int(rng.choice(legal))
-
-
-@over_environments
-def test_the_environment_plays_to_the_end(name):
-    env = gomoku_v0.env(**ENVIRONMENTS[name])
-    rng = np.random.default_rng(4)
-    results = set()
-    for episode in range(8):
-        env.reset(seed=episode)
-        movers = []
-        while env.agents and not any(env.terminations.values()):
-            observation, _, _, _, info = env.last()
-            assert env.observation_space(env.agent_selection).contains(observation)
-            assert info["action_mask"].tolist() == observation["action_mask"].tolist()
-            movers.append(env.agent_selection)
-            env.step(choose(observation["action_mask"], rng))
-        assert env.rewards["player_0"] == -env.rewards["player_1"]
-        results.add(env.rewards["player_0"])
-        if name.startswith("swap"):
-            assert movers[:4] == ["player_0"] * 3 + ["player_1"]
-        again = gomoku_v0.env(**ENVIRONMENTS[name])
-        again.reset(options={"moves": env.unwrapped.moves})
-        assert again.unwrapped.state.tobytes() == env.unwrapped.state.tobytes()
-        again.reset(options={"state": env.unwrapped.to_bytes()})
-        assert again.rewards == env.rewards
-    assert len(results) > 1
 
 
 def test_the_planes_of_swap2():
@@ -504,6 +405,7 @@ def test_reset_draws_an_opening_by_the_seed():
     stream = drawn(env, 30, seed=3)
     assert stream == drawn(gomoku_v0.env(board_size=5, opening=tuple(GIVEN)), 30, seed=3)
     assert set(stream) == set(GIVEN)
+    assert set(drawn(gomoku_v0.raw_env(board_size=5, opening=["c3 b2"]), 3)) == {"c3 b2"}
     assert stream != drawn(env, 30, seed=4)
     drawn(env, 10)
     env.reset(seed=3, options={"moves": "e5"})
@@ -559,11 +461,6 @@ def test_an_agent_behind_a_single_environment_is_told_the_opening():
     for seed in range(12):
         env.reset(seed=seed)
     assert set(listener.heard) == {"c3 b2", ""}  # after the others it is the learner's turn
-
-
-def test_one_given_opening_is_no_chance():
-    env = gomoku_v0.raw_env(board_size=5, opening=["c3 b2"])
-    assert set(drawn(env, 3) + drawn(env, 3, seed=2)) == {"c3 b2"}
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from environments import JIT
-from hex_oracles import all_positions, brute_force, random_bits
+from hex_oracles import all_positions, brute_force, random_bits, wins_on
 
 from agents.knowledge.hex.solver import HexSolver
 from agents.solvers.questions import Clock
@@ -110,9 +110,7 @@ def test_agrees_with_brute_force_on_every_position(rows, columns):
         assert won == winner(first, second, mover), (first, second, mover)
         assert carrier & (first | second) == 0
         if rows * columns < 10:
-            stones = [first, second]
-            stones[1 - won] |= ((1 << rows * columns) - 1) & ~(first | second | carrier)
-            assert winner(*stones, mover) == won, (first, second, mover, carrier)
+            assert wins_on(winner, (first, second), won, carrier, rows * columns, mover)
         count += 1
     assert count > rows * columns
 
