@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import math
 
 import numpy as np
 import pytest
@@ -202,12 +201,14 @@ def expand(text, connect):
     return line.replace("x", "X"), line.index("x")
 
 
-VECTORS = [*((5, *vector) for vector in FIVE_IN_A_ROW), *OTHER_LENGTHS]
+VECTORS = [
+    *((5, text, expected) for text, *expected in FIVE_IN_A_ROW),
+    *((connect, text, expected) for connect, text, *expected in OTHER_LENGTHS),
+]
 
 
-@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: f"{vector[0]}-{vector[1]}")
-def test_patterns_by_hand(vector):
-    connect, text, *expected = vector
+@pytest.mark.parametrize(("connect", "text", "expected"), VECTORS)
+def test_patterns_by_hand(connect, text, expected):
     line, at = expand(text, connect)
     for counting, name in zip(COUNTINGS, expected, strict=False):
         assert classify(connect, counting, window(line, at, connect)) == name
@@ -553,7 +554,7 @@ def test_the_kind_of_every_four_classes(rule):
 # ---- what patterns are worth ---------------------------------------------------------------------
 
 
-def test_a_table_of_worths():
+def test_a_table_of_worths(tmp_path):
     found = board.points_array({"five": 10**9, "open_three": 7, "overline": 0})
     assert found.dtype == np.int64
     assert dict(zip(PATTERNS, found.tolist(), strict=True)) == dict.fromkeys(PATTERNS, 0) | {
@@ -563,17 +564,9 @@ def test_a_table_of_worths():
     with pytest.raises(ValueError, match="read-only"):
         found[0] = 1
     assert not board.points_array({}).any()
-
-
-def test_the_published_worths_grow_with_the_pattern():
-    worth = dict(zip(PATTERNS, board.PUBLISHED.tolist(), strict=True))
-    order = ["nothing", "one", "open_one", "open_two", "open_three", "four", "open_four", "five"]
-    assert [worth[name] for name in order] == [0, 1, 10, 100, 1_000, 10_000, 100_000, 10_000_000]
-    for closed, opened in (("two", "open_one"), ("three", "open_two")):
-        assert worth[closed] == worth[opened]  # one step behind
-    assert worth["broken_three"] == worth["open_three"]
-    assert worth["double_four"] == worth["open_four"]
-    assert worth["overline"] == 0
+    path = tmp_path / "worth.json"
+    path.write_text(json.dumps({"open_three": 7, "five": 10**9}))
+    assert (board.load_points(path) == found).all()
 
 
 def test_other_worths_change_points_and_balance_alone():
@@ -592,28 +585,14 @@ def test_other_worths_change_points_and_balance_alone():
     assert other.point(states[1], 0, cell) == 0 + 3 * 2
 
 
-def test_worths_from_a_file(tmp_path):
-    path = tmp_path / "worth.json"
-    path.write_text(json.dumps({"open_three": 1000, "four": 500}))
-    for name in (path, str(path)):
-        found = board.load_points(name)
-        assert (found == board.points_array({"open_three": 1000, "four": 500})).all()
-
-
 @pytest.mark.parametrize(
     ("content", "named"),
     [
-        *((text, "JSON") for text in (b"", b"{'four': 1}")),
         (b"[1, 2]", r"\[1, 2\]"),
-        (b"null", "None"),
         (b'{"fourth": 1}', "'fourth'"),
         (b'{"four": true}', "True"),
-        (b'{"four": [1]}', r"\[1\]"),
         (b'{"four": NaN}', "NaN"),
-        *((text, "") for text in (b"[" * 100_000, b'{"a":' * 100_000, b"\xff\xfe\x00")),
-        (b'{"four": ' + b"1" * 5_000 + b"}", ""),
     ],
-    ids=range(12),
 )
 def test_a_file_that_is_no_table_is_refused(tmp_path, content, named):
     path = tmp_path / "points.json"
@@ -622,14 +601,7 @@ def test_a_file_that_is_no_table_is_refused(tmp_path, content, named):
         board.load_points(path)
 
 
-def test_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(FileNotFoundError):
-        board.load_points(tmp_path / "worth.json")
-    with pytest.raises(OSError, match="directory"):
-        board.load_points(tmp_path)
-
-
-@pytest.mark.parametrize("value", [1.0, True, math.nan, "5", None, 10**9 + 1, -5, np.int64(3)])
+@pytest.mark.parametrize("value", [1.0, True, "5", 10**9 + 1, -5])
 def test_points_are_whole_numbers_of_python(value):
     with pytest.raises(ValueError, match="for one"):
         board.points_array({"one": value})

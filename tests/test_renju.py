@@ -508,7 +508,6 @@ def test_renju_is_an_option_of_the_environment():
         ({"rule": "renju", "connect": 6}, "got 6"),
         ({"rule": "renju", "forbidden": "x"}, "got 'x'"),
         ({"forbidden": "loses"}, "only in renju"),
-        ({"rule": "caro"}, "got 'caro'"),
     ],
 )
 def test_options_out_of_range_are_refused(options, named):

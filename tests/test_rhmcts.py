@@ -9,7 +9,7 @@ from environments import JIT
 from grown_trees import tree_of, with_options
 from test_variants import assert_routes_agree, needs_compiler
 
-from agents import RHMCTS, UCT, AlphaBeta, GumbelAgent, PolicyAgent, PUCTAgent
+from agents import RHMCTS, UCT, AlphaBeta, PolicyAgent, PUCTAgent
 from agents.arena.match import play_match
 from agents.knowledge.gomoku import board as pattern_board
 from agents.knowledge.gomoku.board import OPENS_FOUR, TWO_FOURS, WINS
@@ -471,12 +471,6 @@ def test_leaves_that_are_won_by_fours_are_proven(agent):
     }
     assert {"b2", "n14"} <= lost
     assert not {"g8", "k8"} & lost
-
-
-def test_policies_take_no_minimax():
-    for kind in (PUCTAgent, GumbelAgent):
-        with pytest.raises((TypeError, ValueError), match="implicit_minimax"):
-            kind(PolicyAgent(indifferent), 10, implicit_minimax=0.5)
 
 
 # ---- openings ------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from agents.knowledge.gomoku.threats import (
     vct,
 )
 from agents.solvers.solver import value
-from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
+from hexenv import gomoku_v0, hex_v0, tictactoe_v0
 from hexenv.compiled import CompiledFunction, kernel, scratch_array
 from hexenv.games import base, gomoku, notation
 
@@ -222,15 +222,18 @@ SIX = "a1 b1 c1 e1 f1"
 APART = "a9 b9 d9 e9 i9"
 
 
-def test_an_overline_is_no_win_of_standard_gomoku_and_one_of_freestyle():
-    for rule, expected in (("freestyle", "d1"), ("standard", None), ("renju", None)):
-        rules = gomoku.new(9, 5, rule)
-        assert line_text(rules, position_of(rules, SIX, APART)) == expected
-
-
-def test_an_overline_is_a_win_of_renju_for_white_alone():
-    rules = gomoku.new(9, rule="renju")
-    assert line_text(rules, position_of(rules, f"{APART} i1", SIX)) == "d1"
+@pytest.mark.parametrize(
+    ("rule", "black", "white", "expected"),
+    [
+        ("freestyle", SIX, APART, "d1"),
+        ("standard", SIX, APART, None),
+        ("renju", SIX, APART, None),
+        ("renju", f"{APART} i1", SIX, "d1"),
+    ],
+)
+def test_an_overline_wins_in_freestyle_and_for_white_in_renju(rule, black, white, expected):
+    rules = gomoku.new(9, 5, rule)
+    assert line_text(rules, position_of(rules, black, white)) == expected
 
 
 # ---- wins by fours in renju ----------------------------------------------------------------------
@@ -422,14 +425,9 @@ def test_a_four_that_leaves_black_no_legal_move_is_no_win(route):
     assert rules.wins_at(after(rules, state, four), 1, rules.parse_action("e3"))
     assert after(rules, state, four).winner == base.DRAW
     assert not is_won_by_fours(rules, state, [four])
-    assert vcf(environment(rules, state), route=route) is None
-
-
-def test_a_search_goes_on_where_a_four_would_draw():
-    rules = gomoku.new((5, 9), rule="renju")
-    state = notation.parse_board(rules, DRAWN_BY_A_FOUR)
     env = environment(rules, state)
-    assert RHMCTS(10, route="interpreted").act(env) in base.legal_actions(rules, state)
+    assert vcf(env, route=route) is None
+    assert RHMCTS(10, route=route).act(env) in base.legal_actions(rules, state)
 
 
 # ---- wins by all threats -------------------------------------------------------------------------
@@ -618,21 +616,6 @@ def test_threats_compiled_and_interpreted(name, depth, most):
 
 
 @pytest.mark.compiled
-def test_routes_give_the_same_line():
-    rules = SMALL["7-connect-4"]
-    lines = 0
-    for state in quiet_positions(rules, 6, seed=8, least=8, most=20):
-        env = environment(rules, state, gomoku_v0.env)
-        for solve in (vcf, vct):
-            found = [
-                solve(env, nodes=100, route=route) for route in ("auto", "compiled", "interpreted")
-            ]
-            assert found[0] == found[1] == found[2]
-            lines += found[0] is not None
-    assert lines > 0
-
-
-@pytest.mark.compiled
 @pytest.mark.parametrize("depth", [0, 30])
 @pytest.mark.parametrize("name", ["5-connect-4", "5x4-connect-3-standard", "5-connect-4-standard"])
 def test_memory_changes_no_answer(name, depth):
@@ -742,14 +725,9 @@ GOMOKU = {"board_size": 5, "connect": 3}
         (lambda: started(gomoku_v0, "a1 a5 b1 b5 c1", **GOMOKU), {}, "game is over"),
         (gomoku_v0.env, {}, "before reset"),
         (lambda: started(hex_v0), {}, "got Hex"),
-        (lambda: started(connect4_v0), {}, "got Connect4"),
         (lambda: "gomoku", {}, "PettingZoo"),
-        (lambda: None, {}, "PettingZoo"),
         (started, {"nodes": 0}, "nodes .* got 0"),
-        (started, {"nodes": -5}, "nodes .* got -5"),
-        (started, {"nodes": 1.5}, r"nodes, got 1\.5"),
         (started, {"nodes": None}, "nodes, got None"),
-        (started, {"route": "bogus"}, "'bogus'"),
         (started, {"route": "environment"}, "Gomoku or TicTacToe"),
     ],
 )
@@ -759,7 +737,7 @@ def test_what_no_search_takes_is_refused(solve, env, options, named):
         solve(position, **options)
 
 
-@pytest.mark.parametrize("depth", [0, 31, -1, 2.5])
+@pytest.mark.parametrize("depth", [0, 31])
 def test_depths_out_of_range(depth):
     with pytest.raises(ValueError, match=f"depth.*, got {depth}"):
         vct(started(gomoku_v0), depth=depth)

@@ -1,38 +1,12 @@
-"""Sets of cells as the bits of one integer, for compiled code."""
+"""Sets of cells of large boards, as the bits of three integers, for compiled code."""
 
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hexenv.compiled import inlined_kernel, kernel
-from hexenv.compiled.bits import count_bits, lowest
-
-__all__ = [
-    "NONE",
-    "WORD",
-    "common",
-    "contains",
-    "count_bits",
-    "lowest",
-    "lowest_bit",
-    "meet",
-    "one_bit",
-    "put_set",
-    "set_in",
-    "size_of",
-    "union",
-    "without",
-]
-
-
-@kernel
-def lowest_bit(bits: int) -> int:
-    """The lowest bit alone."""
-    return bits & -bits
-
-
-# ---- sets on large boards ------------------------------------------------------------------------
+from hexenv.compiled import inlined_kernel
+from hexenv.compiled.bits import count_bits
 
 WORD: Final = 63
 """Bits of one word of a large set; a set has three words."""

@@ -26,7 +26,6 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.knowledge.bits import count_bits
 from agents.knowledge.connect4.grid import (
     CONNECT,
     Grid,
@@ -40,6 +39,7 @@ from agents.knowledge.connect4.grid import (
 from agents.solvers.depth_first import UNKNOWN
 from agents.solvers.questions import ScoreSolver
 from hexenv.compiled import compiled, kernel
+from hexenv.compiled.bits import count_bits
 
 EARLY: Final = 20
 """Up to how many stones a node pays for more look-ups: there a position and its mirror image are

@@ -101,14 +101,8 @@ class ThreatSolver:
     Examples:
         >>> from agents.knowledge.gomoku import board
         >>> from hexenv.games import gomoku
-        >>> rules = gomoku.new(board_size=9)
-        >>> game = board.new(rules)
-        >>> state = base.new_state(game)
-        >>> for move in "e5 a1 f5 b1 g5 c9".split():
-        ...     game.step(state, rules.parse_action(move))
-        >>> line = ThreatSolver(game, compiles=False).solve(state)
-        >>> [rules.action_text(action) for action in line]
-        ['h5', 'd5', 'i5']
+        >>> game = board.new(gomoku.new(board_size=9))
+        >>> ThreatSolver(game, compiles=False).solve(game.start[0])  # None: nobody wins yet
 
     Args:
         game: The game with patterns; see `agents.knowledge.gomoku.view.pattern_view`.

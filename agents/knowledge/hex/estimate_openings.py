@@ -20,7 +20,7 @@ from agents.knowledge.hex.solver import HexSolver
 from agents.registry import make_agent
 from agents.solvers.questions import Clock
 from hexenv import hex_v0
-from hexenv.games import base, hex
+from hexenv.games import hex
 
 
 def estimated(env: Any, agents: list[Any], cell: int, games: int) -> float:
@@ -38,14 +38,6 @@ def estimated(env: Any, agents: list[Any], cell: int, games: int) -> float:
     return round(wins / games, 4)
 
 
-def is_won(solver: HexSolver, game: Any, cell: int) -> bool:
-    """Whether a first stone wins."""
-    state = base.new_state(game)
-    game.initial(state)
-    game.step(state, cell)
-    return solver.value(state, Clock()) < 0
-
-
 def board_of(size: int, agent: str, games: int, solve: bool) -> Board:
     """What is found of a board."""
     env, cells = hex_v0.env(board_size=size), size * size
@@ -54,9 +46,8 @@ def board_of(size: int, agent: str, games: int, solve: bool) -> Board:
     estimates = [estimated(env, agents, cell, games) for cell in half]
     wins = ""
     if solve:
-        game = hex.Hex(size, size)
-        solver = HexSolver(game)
-        wins = "".join("1" if is_won(solver, game, cell) else "0" for cell in half)
+        solver, clock = HexSolver(hex.Hex(size, size)), Clock()
+        wins = "".join(str(1 - solver.solve(1 << cell, 0, 1, clock)[0]) for cell in half)
         wins += wins[: cells // 2][::-1]
     command = f"{size} --agent {agent} --games {games}" + (" --solve" if solve else "")
     return Board(size, command, estimates + estimates[: cells // 2][::-1], wins)

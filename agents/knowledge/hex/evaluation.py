@@ -25,6 +25,7 @@ from agents.knowledge.hex.h_search import (
     LARGEST,
     Connections,
     Grid,
+    cells_of,
     connect,
     empty_cells,
     make_partners,
@@ -73,12 +74,12 @@ class Resistance(NamedTuple):
 
     def with_memory(self, game: Any) -> "Resistance":
         """ValueError if the game is not Hex, or has more than `MOST_CELLS` cells."""
-        size, owners = board_memory(game)
+        size = cells_of(game)
         return self._replace(
             grid=new_grid(game.rows, game.columns),
             rings=new_rings(game.rows, game.columns),
             links=new_connections(size, FEW_FULLS, FEW_SEMIS, of_empty=LARGEST),  # all are wires
-            owners=owners,
+            owners=new_owners(size),
             volts=np.zeros(size + 2),
         )
 
@@ -179,14 +180,6 @@ def current_by_links(links: Connections, volts: NDArray[np.float64]) -> float:
     return 0.5 * flow
 
 
-def board_memory(game: Any) -> tuple[int, NDArray[np.int8]]:
-    """The cells of a board of Hex, and room for their owners."""
-    if not isinstance(game, Hex):
-        raise ValueError(f"expected Hex, for an evaluation of Hex, got {game}")
-    size = game.rows * game.columns
-    return size, new_owners(size)
-
-
 # ---- two-distance --------------------------------------------------------------------------------
 
 
@@ -205,11 +198,11 @@ class TwoDistance(NamedTuple):
 
     def with_memory(self, game: Any) -> "TwoDistance":
         """ValueError if the game is not Hex, or has more than `MOST_CELLS` cells."""
-        size, owners = board_memory(game)
+        size = cells_of(game)
         return self._replace(
             grid=new_grid(game.rows, game.columns),
             links=new_connections(size, 1, 1),
-            owners=owners,
+            owners=new_owners(size),
             distances=np.zeros((2, size), np.int32),
             nearest=np.zeros((size + 2, 3), np.int16),
         )

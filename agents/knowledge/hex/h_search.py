@@ -28,7 +28,7 @@ have in common is the opponent's *must-play* region (Hayward, Bjornsson, Johanso
 Rijswijck, "Solving 7x7 Hex with domination, virtual connections, and game-state reduction", 2005).
 """
 
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +46,7 @@ from agents.knowledge.bits import (
 )
 from hexenv.compiled import NOT_NEGATIVE, compiled, inlined_kernel, kernel
 from hexenv.games.base import EMPTY
+from hexenv.games.hex import Hex
 
 MOST_CELLS: Final = 169
 """Of a board."""
@@ -103,6 +104,13 @@ def new_grid(rows: int, columns: int) -> Grid:
         sides[0, cell] = 1 if row == 0 else 2 if row == rows - 1 else 0
         sides[1, cell] = 1 if column == 0 else 2 if column == columns - 1 else 0
     return Grid(around, sides)
+
+
+def cells_of(game: Any) -> int:
+    """How many cells a board of Hex has; ValueError for another game."""
+    if not isinstance(game, Hex):
+        raise ValueError(f"expected Hex, for what is known of it, got {game}")
+    return game.rows * game.columns
 
 
 def new_owners(size: int) -> NDArray[np.int8]:

@@ -27,11 +27,12 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.knowledge.bits import lowest, one_bit, put_set, set_in, union
+from agents.knowledge.bits import one_bit, put_set, set_in, union
 from agents.knowledge.hex.h_search import AROUND, NOWHERE
 from agents.knowledge.hex.patterns import BEYOND, PAIR_RING, RING, TOUCHED, read_tables, rings
 from agents.knowledge.hex.surroundings import change_numbers, number_all
 from hexenv.compiled import compiled, inlined_kernel, kernel, scratch_array
+from hexenv.compiled.bits import lowest
 from hexenv.games.base import EMPTY
 
 

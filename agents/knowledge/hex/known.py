@@ -27,9 +27,9 @@ from numpy.typing import NDArray
 from agents.knowledge.bits import NONE, meet, one_bit, set_in, union, without
 from agents.knowledge.hex.h_search import (
     IS_FULL,
-    MOST_CELLS,
     MOST_EXTENDED,
     Grid,
+    cells_of,
     connect,
     empty_cells,
     must_play,
@@ -53,7 +53,6 @@ from agents.search.variant import Variant
 from hexenv.common.messages import suggestion
 from hexenv.compiled import compiled, kernel
 from hexenv.games.base import EMPTY, Actions, State
-from hexenv.games.hex import Hex
 
 PARTS: Final = ("inferior", "connections", "priors", "openings")
 ALL: Final = "all"
@@ -102,14 +101,7 @@ class HexParts(NamedTuple):
 
     def with_memory(self, game: Any) -> "HexParts":
         """ValueError if the game is not Hex, or the board has more than `MOST_CELLS` cells."""
-        if not isinstance(game, Hex):
-            raise ValueError(f"expected Hex, for what is known of it, got {game}")
-        size = game.rows * game.columns
-        if size > MOST_CELLS:
-            raise ValueError(
-                f"expected Hex on at most {MOST_CELLS} cells, for what is known of it, got "
-                f"{game.rows} x {game.columns}"
-            )
+        size = cells_of(game)
         grid, rings = new_grid(game.rows, game.columns), new_rings(game.rows, game.columns)
         seen = new_owners(size)
         return self._replace(

@@ -109,11 +109,12 @@ def is_dead(ring: Ring) -> bool:
 
 def killers(ring: Ring, player: int) -> int:
     """The empty cells of the ring on which a stone of a player (1 or 2) kills the cell, as bits."""
-    found = 0
-    for i, owner in enumerate(ring):
-        if owner == 0 and is_dead((*ring[:i], player, *ring[i + 1 :])):
-            found |= 1 << i
-    return found
+    return sum(is_dead(after) << i for i, after in with_stone(ring, player))
+
+
+def with_stone(ring: Ring, player: int) -> list[tuple[int, Ring]]:
+    """Each empty cell of a ring, and the ring with a player's stone there."""
+    return [(i, (*ring[:i], player, *ring[i + 1 :])) for i, owner in enumerate(ring) if owner == 0]
 
 
 def is_captured(ring: Ring, player: int) -> bool:
@@ -126,11 +127,7 @@ def is_captured(ring: Ring, player: int) -> bool:
 
 def capturers(ring: Ring, player: int) -> int:
     """The empty cells of the ring on which a stone of a player captures the pair, as bits."""
-    found = 0
-    for i, owner in enumerate(ring):
-        if owner == 0 and is_captured((*ring[:i], player, *ring[i + 1 :]), player):
-            found |= 1 << i
-    return found
+    return sum(is_captured(after, player) << i for i, after in with_stone(ring, player))
 
 
 def dominates(ring: Ring, player: int, cell: int) -> bool:
@@ -189,16 +186,11 @@ def keeps_up(better: frozenset[tuple[Ring, Ring]], real: Ring, other: Ring, repl
         return (real, other) in better
     first, second = (1, 2) if replies else (2, 1)
     after = (
-        *((changed, other) for changed in moves(real, first)),
-        *((real, changed) for changed in moves(other, second)),
+        *((changed, other) for _, changed in with_stone(real, first)),
+        *((real, changed) for _, changed in with_stone(other, second)),
     )
     results = (keeps_up(better, *both, not replies) for both in after)
     return any(results) if replies else all(results)
-
-
-def moves(inside: Ring, player: int) -> list[Ring]:
-    """What the moves of a player make of the inside."""
-    return [(*inside[:i], player, *inside[i + 1 :]) for i, owner in enumerate(inside) if owner == 0]
 
 
 def is_inferior(beyond: Ring) -> bool:
@@ -214,45 +206,19 @@ def rings(count: int) -> list[Ring]:
     return [ring[::-1] for ring in product((0, 1, 2), repeat=count)]
 
 
-def ring_table() -> list[tuple[int, int]]:
-    """For each ring of one cell, where player 0 and player 1 kill it; see `DEAD`."""
-    return [
-        (DEAD, DEAD) if is_dead(ring) else (killers(ring, 1), killers(ring, 2))
-        for ring in rings(RING)
-    ]
-
-
-def pair_table() -> list[int]:
-    """For each ring of two cells, bit 0 if player 0 captures them, bit 1 if player 1 does."""
-    return [is_captured(ring, 1) | is_captured(ring, 2) << 1 for ring in rings(PAIR_RING)]
-
-
-def capturer_table() -> list[tuple[int, int]]:
-    """For each ring of two cells, where player 0 and player 1 capture them."""
-    return [(capturers(ring, 1), capturers(ring, 2)) for ring in rings(PAIR_RING)]
-
-
-def dominance_table() -> list[int]:
-    """For each ring of two cells, bit ``2 * player + cell``: whether that cell dominates."""
-    return [
-        sum(dominates(ring, 1 + bit // 2, bit % 2) << bit for bit in range(4))
-        for ring in rings(PAIR_RING)
-    ]
-
-
-def inferior_table() -> list[bool]:
-    """For each way to own the seven cells beyond, whether the cell is permanently inferior."""
-    return [is_inferior(beyond) for beyond in rings(BEYOND)]
-
-
 def tables() -> dict[str, str]:
-    """The tables as text, by name: the digits that each ring has."""
+    """The tables as text, by name: what `agents.knowledge.hex.inferior` says of each ring."""
+    cells, pairs = rings(RING), rings(PAIR_RING)
+    killing = [(DEAD, DEAD) if is_dead(r) else (killers(r, 1), killers(r, 2)) for r in cells]
+    dominance = [
+        sum(dominates(ring, 1 + bit // 2, bit % 2) << bit for bit in range(4)) for ring in pairs
+    ]
     return {
-        "cells": "".join(f"{one & 0xFF:02x}{two & 0xFF:02x}" for one, two in ring_table()),
-        "pairs": "".join(map(str, pair_table())),
-        "capturers": "".join(f"{one:02x}{two:02x}" for one, two in capturer_table()),
-        "dominance": "".join(f"{bits:x}" for bits in dominance_table()),
-        "inferior": "".join(str(int(is_it)) for is_it in inferior_table()),
+        "cells": "".join(f"{one & 0xFF:02x}{two & 0xFF:02x}" for one, two in killing),
+        "pairs": "".join(str(is_captured(r, 1) | is_captured(r, 2) << 1) for r in pairs),
+        "capturers": "".join(f"{capturers(r, 1):02x}{capturers(r, 2):02x}" for r in pairs),
+        "dominance": "".join(f"{bits:x}" for bits in dominance),
+        "inferior": "".join(str(int(is_inferior(beyond))) for beyond in rings(BEYOND)),
     }
 
 

@@ -17,7 +17,7 @@ from agents.core.files import write_text
 from agents.knowledge.hex.solver import HexSolver
 from agents.solvers.questions import Clock
 from hexenv.compiled import uses_machine_code
-from hexenv.games import base, hex
+from hexenv.games import base, hex, notation
 
 MOST_POSITIONS: Final = 50_000
 """That the solver looks at for one."""
@@ -42,9 +42,7 @@ def random_moves(game: hex.Hex, empty: int, rng: np.random.Generator) -> list[in
 
 def solved_position(tool: HexSolver, moves: list[int]) -> dict[str, Any] | None:
     """A position as a line of the file; None if it is too hard, or no move is a mistake."""
-    game, state = tool.game, base.new_state(tool.game)
-    for move in moves:
-        game.step(state, move)
+    game, state = tool.game, notation.play(tool.game, moves)
     try:
         values = tool.values(state, Clock(nodes=MOST_POSITIONS))
     except ValueError:  # too many positions
