@@ -167,9 +167,6 @@ class SlowBoard:
         self.by_fours = cache(self.by_fours)
         self.by_threats = cache(self.by_threats)
 
-    def has_five(self, own):
-        return any(cells & own == cells and not ends & own for cells, ends in self.segments)
-
     def fives(self, own, other):
         """The empty cells where `own` gets five."""
         found = 0

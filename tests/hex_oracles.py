@@ -52,9 +52,9 @@ def exact_winner(size):
     return winner
 
 
-def proven_winner(rows, columns, path):
+def proven_winner(rows, columns, path, compiles=True):
     """The same by the solver, whose proof, in a file, is checked without it each time."""
-    tool = HexSolver(hex.new((rows, columns)))
+    tool = HexSolver(hex.new((rows, columns)), compiles=compiles)
 
     @functools.cache
     def winner(first, second, mover):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from environments import JIT
-from hex_oracles import brute_force, random_bits
+from hex_oracles import brute_force, proven_winner, random_bits
 
 from agents.core import files
 from agents.knowledge.hex import solve_openings as openings
@@ -27,15 +27,6 @@ def solver_of(rows, columns):
     return HexSolver(hex.new((rows, columns)), 1 << 12, bool(JIT))
 
 
-def all_accepted(size, path, cells):
-    tool = solver_of(size, size)
-    for cell in cells:
-        winner, nodes = write_proof(tool, (1 << cell, 0), 1, path, Clock())
-        head = check_proof(path)
-        assert (head["winner"], head["nodes"]) == (winner, nodes)
-        assert head["stones"] == [f"{1 << cell:x}", "0"]
-
-
 @pytest.mark.compiled
 @pytest.mark.parametrize(
     ("size", "cells"),
@@ -47,21 +38,22 @@ def all_accepted(size, path, cells):
     ],
 )
 def test_the_proofs_of_first_moves_are_accepted(tmp_path, size, cells):
-    all_accepted(size, tmp_path / "proof.jsonl", cells)
+    tool, path = solver_of(size, size), tmp_path / "proof.jsonl"
+    for cell in cells:
+        winner, nodes = write_proof(tool, (1 << cell, 0), 1, path, Clock())
+        head = check_proof(path)
+        assert (head["winner"], head["nodes"]) == (winner, nodes)
+        assert head["stones"] == [f"{1 << cell:x}", "0"]
 
 
 @pytest.mark.compiled
 @pytest.mark.parametrize(("rows", "columns"), [(3, 4), (5, 3)])
 def test_the_proofs_of_random_positions_are_accepted(tmp_path, rows, columns):
-    winner, tool, rng = (
-        brute_force(rows, columns),
-        solver_of(rows, columns),
-        np.random.default_rng(1),
-    )
+    winner, rng = brute_force(rows, columns), np.random.default_rng(1)
+    proven = proven_winner(rows, columns, tmp_path / "proof.jsonl", bool(JIT))
     for _ in range(30 if JIT else 5):
-        first, second, mover = random_bits(rng, rows * columns, 2, 11)
-        write_proof(tool, (first, second), mover, tmp_path / "proof.jsonl", Clock())
-        assert check_proof(tmp_path / "proof.jsonl")["winner"] == winner(first, second, mover)
+        position = random_bits(rng, rows * columns, 2, 11)
+        assert proven(*position) == winner(*position)
 
 
 @needs_compiler
@@ -69,7 +61,7 @@ def test_the_proofs_of_random_positions_are_accepted(tmp_path, rows, columns):
 @pytest.mark.parametrize("size", [7, 8, 9])
 def test_the_solved_positions_of_the_package_are_proven(tmp_path, size):
     """One winning and one losing move of some of them."""
-    game, tool = hex.new(size), HexSolver(hex.new(size))
+    game, proven = hex.new(size), proven_winner(size, size, tmp_path / "proof.jsonl")
     text = (POSITIONS / f"hex_{size}x{size}.jsonl").read_text()
     for line in text.splitlines()[::10]:
         known = json.loads(line)
@@ -81,8 +73,7 @@ def test_the_solved_positions_of_the_package_are_proven(tmp_path, size):
         for move, wins in ((min(winning), True), (min(free - winning), False)):
             played, mover = [*moves, move], len(moves) & 1
             stones = [sum(1 << cell for cell in played[player::2]) for player in (0, 1)]
-            write_proof(tool, (stones[0], stones[1]), 1 - mover, tmp_path / "proof.jsonl", Clock())
-            assert (check_proof(tmp_path / "proof.jsonl")["winner"] == mover) == wins
+            assert (proven(*stones, 1 - mover) == mover) == wins
 
 
 @pytest.fixture(scope="module")
