@@ -168,78 +168,34 @@ def test_openings_are_solved_in_files_once(tmp_path):
     assert not (tmp_path / "a3.json").exists()
 
 
-def table_of(move, positions=7, seconds=0.5):
-    """What a table says of a move on which something was spent."""
-    return {"move": move, "positions": positions, "seconds": seconds}
-
-
-def kept_in(folder, size=3):
-    return openings.KeptSolver(size, 1 << 10, folder)
+def out_of_time(*given):
+    """In place of a search or a proof; larger boards would take long."""
+    given[-1].count(3)
+    raise TimeoutError
 
 
 def test_what_was_spent_is_saved_when_the_time_is_over(tmp_path, monkeypatch):
-    openings.kept_solver.cache_clear()
-    names = [hex.new(3).action_text(move) for move in range(3)]
-    first, second, third = (openings.table_file(tmp_path, name) for name in names)
+    def run():
+        return openings.solve_opening(3, 0, tmp_path, None, 1 << 10, False)
 
-    def run(move, seconds):
-        return openings.solve_opening(3, move, tmp_path, seconds, 1 << 10, False)
-
-    def search_too_long(*given):  # larger boards would take long
-        given[-1].count(3)
-        given[-1].check()
-
+    file = openings.table_file(tmp_path, "a1")
     with monkeypatch.context() as patch:
-        patch.setattr(HexSolver, "solve", search_too_long)
-        assert run(0, 0.0) is run(1, 0.0) is None
-    # The moves are not solved, so their tables stay when the process goes on.
-    assert kept_in(tmp_path).begin(names[0])[0] == kept_in(tmp_path).begin(names[1])[0] == 3
-    assert kept_in(tmp_path).begin(names[0])[1] > 0
-    assert run(0, None)["positions"] >= 3
-    assert first.exists()
-    run(2, None)  # the table of a solved move goes on
-    assert (first.exists(), second.exists(), third.exists()) == (False, True, True)
-
-
-def test_a_table_is_merged_before_the_one_of_the_solved_move_goes(tmp_path, monkeypatch):
-    kept = kept_in(tmp_path)
-    kept.save(**table_of("b2"))
-    kept.save(**table_of("a1"))
-    kept.left = left = openings.table_file(tmp_path, "a1")
-
-    def fail(*_):
-        raise OSError("no space")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(openings, "save_table", fail)
-        with pytest.raises(OSError, match="no space"):
-            kept.begin("b2")
-    assert left.exists()
-    assert kept.begin("b2") == (7, 0.5)
-    assert not left.exists()
-    assert kept_in(tmp_path).begin("b2") == (7, 0.5)
-
-
-def test_a_foreign_table_stays_where_it_is(tmp_path):
-    kept, file = kept_in(tmp_path), openings.table_file(tmp_path, "b2")
-    kept.save(**table_of("a1"))
-    kept.left = left = openings.table_file(tmp_path, "a1")
-    table = kept.solver.nodes.table
+        patch.setattr(HexSolver, "solve", out_of_time)
+        assert run() is run() is None
+    solver = openings.kept_solver(3, 1 << 10)
+    positions, seconds = openings.SavingClock(solver, file, None, 1).before
+    assert positions == 6
+    assert seconds > 0
+    assert run()["positions"] >= 6
+    assert not file.exists()
     file.write_bytes(b"foreign")
-    with pytest.raises(ValueError, match=r"damaged .*b2\.table\.npz"):
-        kept.begin("b2")
+    with pytest.raises(ValueError, match=r"damaged .*a1\.table\.npz"):
+        run()
     assert file.read_bytes() == b"foreign"
-    for about in ({}, {"move": "b2"}, table_of("b2", positions=None), table_of("b2", seconds="x")):
-        save_table(file, table, 3, 3, about)
-        with pytest.raises(ValueError, match=r"b2\.table\.npz: expected .* positions and seconds"):
-            kept.begin("b2")
-    assert kept.left == left
-    kept.begin("c1")
-    assert {each.name for each in tmp_path.iterdir()} == {"b2.table.npz", "c1.table.npz"}
-
-
-def out_of_time(*_):
-    raise TimeoutError
+    for about in ({}, {"positions": None, "seconds": 1}, {"positions": 1, "seconds": "x"}):
+        save_table(file, solver.nodes.table, 3, 3, about)
+        with pytest.raises(ValueError, match=r"a1\.table\.npz: expected .* positions and seconds"):
+            run()
 
 
 def test_the_command_goes_on_after_a_damaged_table_and_wants_the_folder_alone(
@@ -308,11 +264,7 @@ def test_a_run_that_was_stopped_goes_on_with_what_it_has_saved(tmp_path, monkeyp
     # The path to where it was is looked at again, as positions that are not left yet have no entry.
     assert found["positions"] - done < 0.7 * whole["positions"]
     assert found["positions"] >= done
-    # The process goes on with another move, under whose name its table is found then.
-    openings.solve_opening(size, move + 1, stopped, None, 1 << 14, False)
-    assert [each.name for each in stopped.glob("*.npz")] == [
-        openings.table_file(stopped, hex.new(size).action_text(move + 1)).name
-    ]
+    assert not file.exists()
 
 
 def test_tables_are_read_into_larger_and_smaller_ones(tmp_path):

@@ -15,8 +15,8 @@ A run that was stopped goes on with the moves that have no file. Each process sa
 ``--save-every`` minutes and when the time for a move is over, as ``e4.table.npz`` for that move,
 and the next run takes it from there; `positions` and `seconds` are those of all these runs, up to
 what each has saved last. The file is at most as large as the table: 47 bytes an entry up to 63
-cells, and 32 more for each 63 cells more. Once its move is solved, it goes on to the next move with
-its process, or is removed at the end. A second run in the same folder at the same time is refused.
+cells, and 32 more for each 63 cells more. It is removed once its move is solved. A second run in
+the same folder at the same time is refused.
 """
 
 import time
@@ -46,88 +46,61 @@ def openings(game: hex.Hex) -> list[int]:
     return sorted(range((cells + 1) // 2), key=lambda cell: eccentricity(game, cell))
 
 
-class KeptSolver:
-    """The solver of a process, and the file in a folder that keeps its table.
-
-    The file has the name of the move that is being solved, so the next run finds it.
-
-    Attributes:
-        solver: The solver.
-        left: The file of a move that this process has solved, for the next move to take.
-        saved: When the table was saved last.
-    """
-
-    def __init__(self, size: int, entries: int, folder: Path) -> None:
-        self.solver = HexSolver(hex.new(size), entries, uses_machine_code())
-        self.solver.prepare()
-        self.folder = folder
-        self.left: Path | None = None
-        self.saved = time.perf_counter()
-
-    def begin(self, move: str) -> tuple[int, float]:
-        """Take the file of a move; what earlier runs have spent on it: positions, and seconds.
-
-        Raises:
-            ValueError: If the file is no saved table of this board; all files stay as they were.
-        """
-        file, game, spent = table_file(self.folder, move), self.solver.game, (0, 0.0)
-        exists = file.exists()
-        if exists:
-            about = load_table(file, self.solver.nodes.table, game.rows, game.columns)
-            try:
-                if about["move"] == move:  # else a process was stopped before it saved for this one
-                    spent = int(about["positions"]), float(about["seconds"])
-            except (KeyError, TypeError, ValueError) as error:
-                raise ValueError(
-                    f"{file}: expected a table with its move, positions and seconds, got {about}"
-                ) from error
-        if self.left is not None and self.left != file and self.left.exists():
-            if exists:
-                self.save(move, *spent)
-                self.left.unlink()
-            else:
-                self.left.replace(file)
-        self.left = None
-        return spent
-
-    def save(self, move: str, positions: int, seconds: float) -> None:
-        """Write the file of a move, with what has been spent on it."""
-        game, about = self.solver.game, {"move": move, "positions": positions, "seconds": seconds}
-        file = table_file(self.folder, move)
-        save_table(file, self.solver.nodes.table, game.rows, game.columns, about)
-        self.saved = time.perf_counter()
-
-
 class SavingClock(Clock):
-    """A clock for one move that saves the table now and then.
+    """A clock for one move that saves the solver's table now and then, and goes on with that.
 
     Args:
-        kept: The solver.
-        move: The name of the move.
+        solver: The solver.
+        file: Of the table, for this move.
         seconds: The limit of the call; None for no limit.
         minutes: Between two times that the table is saved.
+
+    Raises:
+        ValueError: If the file is no saved table of this board; it stays as it was.
     """
 
-    def __init__(self, kept: KeptSolver, move: str, seconds: float | None, minutes: float) -> None:
-        self.kept, self.move, self.every = kept, move, 60 * minutes
-        self.before = kept.begin(move)
+    def __init__(
+        self, solver: HexSolver, file: Path, seconds: float | None, minutes: float
+    ) -> None:
+        self.solver, self.file, self.every = solver, file, 60 * minutes
+        self.before = self._spent_before()
         super().__init__(seconds)
-        self.begun = time.process_time()
+        self.saved, self.begun = self.started, time.process_time()
+
+    def _spent_before(self) -> tuple[int, float]:
+        """Take the table of earlier runs; the positions and the seconds that they have spent."""
+        if not self.file.exists():
+            return 0, 0.0
+        game = self.solver.game
+        about = load_table(self.file, self.solver.nodes.table, game.rows, game.columns)
+        try:
+            return int(about["positions"]), float(about["seconds"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"{self.file}: expected a table with its positions and seconds, got {about}"
+            ) from error
 
     def count(self, nodes: int) -> None:
         """Count searched positions, and save the table if it is time."""
         super().count(nodes)
-        if time.perf_counter() - self.kept.saved >= self.every:
-            self.kept.save(self.move, *self.spent())
+        if time.perf_counter() - self.saved >= self.every:
+            self.save()
 
     def spent(self) -> tuple[int, float]:
         """The positions and the seconds of processor time for the move, with earlier runs."""
         positions, seconds = self.before
         return positions + self.nodes, seconds + time.process_time() - self.begun
 
+    def save(self) -> None:
+        """Write the table, with what has been spent on the move."""
+        game, (positions, seconds) = self.solver.game, self.spent()
+        about = {"positions": positions, "seconds": seconds}
+        save_table(self.file, self.solver.nodes.table, game.rows, game.columns, about)
+        self.saved = time.perf_counter()
+
 
 def table_file(folder: Path, move: str) -> Path:
-    """Where the table of the process that solves a move is."""
+    """Where the table of a move that is not solved yet is."""
     return folder / f"{move}.table.npz"
 
 
@@ -138,9 +111,11 @@ def is_done(folder: Path, move: str, proofs: bool) -> bool:
 
 
 @cache
-def kept_solver(size: int, entries: int, folder: Path) -> KeptSolver:
+def kept_solver(size: int, entries: int) -> HexSolver:
     """The solver of this process, which goes on with what it remembers."""
-    return KeptSolver(size, entries, folder)
+    solver = HexSolver(hex.new(size), entries, uses_machine_code())
+    solver.prepare()
+    return solver
 
 
 def solve_opening(
@@ -153,10 +128,9 @@ def solve_opening(
     save_every: float = 10.0,
 ) -> dict[str, Any] | None:
     """Solve a first move and write its file; what it says, None if the time did not suffice."""
-    kept = kept_solver(size, entries, folder)
-    solver = kept.solver
+    solver = kept_solver(size, entries)
     name = solver.game.action_text(move)
-    clock = SavingClock(kept, name, seconds, save_every)
+    clock = SavingClock(solver, table_file(folder, name), seconds, save_every)
     try:
         winner = solver.solve(1 << move, 0, 1, clock)[0]
         positions, used = clock.spent()
@@ -171,9 +145,9 @@ def solve_opening(
         if proofs:
             write_proof(solver, (1 << move, 0), 1, folder / f"{name}.proof.jsonl", clock)
     except TimeoutError:
-        kept.save(name, *clock.spent())
+        clock.save()
         return None
-    kept.left = table_file(folder, name)
+    clock.file.unlink(missing_ok=True)
     return found
 
 
@@ -206,51 +180,37 @@ def solve_openings(
     save_every: float,
 ) -> None:
     """Solve the first moves of Hex that have no file in a folder yet."""
-    folder = Path(to)
+    folder, game = Path(to), hex.new(size)
     folder.mkdir(parents=True, exist_ok=True)
+    names = {game.action_text(move): move for move in openings(game)}
     try:
-        with locked(folder, "a folder in which no other process solves openings"):
-            _solve_all(size, folder, seconds, entries, workers, proofs, save_every)
+        with (
+            locked(folder, "a folder in which no other process solves openings"),
+            ProcessPoolExecutor(workers, get_context("spawn")) as pool,
+        ):
+            done = [name for name in names if is_done(folder, name, proofs)]
+            for name in done:
+                _print(solved_opening(folder / f"{name}.json", size))
+                table_file(folder, name).unlink(missing_ok=True)  # of a process that was killed
+            waiting = {
+                name: pool.submit(
+                    solve_opening, size, move, folder, seconds, entries, proofs, save_every
+                )
+                for name, move in names.items()
+                if name not in done
+            }
+            for name, answer in waiting.items():
+                try:
+                    found = answer.result()
+                except (OSError, ValueError) as error:
+                    click.echo(f"{name}: {error}")
+                    continue
+                if found is None:
+                    click.echo(f"{name}: not done within {seconds} s")
+                else:
+                    _print(found)
     except ValueError as error:
         raise click.ClickException(str(error)) from error
-
-
-def _solve_all(
-    size: int,
-    folder: Path,
-    seconds: float | None,
-    entries: int,
-    workers: int,
-    proofs: bool,
-    save_every: float,
-) -> None:
-    """Solve the moves that are not done, and print a line for each."""
-    game = hex.new(size)
-    names = {game.action_text(move): move for move in openings(game)}
-    done = [name for name in names if is_done(folder, name, proofs)]
-    for name in done:
-        _print(solved_opening(folder / f"{name}.json", size))
-    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
-        waiting = {
-            name: pool.submit(
-                solve_opening, size, move, folder, seconds, entries, proofs, save_every
-            )
-            for name, move in names.items()
-            if name not in done
-        }
-        for name, answer in waiting.items():
-            try:
-                found = answer.result()
-            except (OSError, ValueError) as error:
-                click.echo(f"{name}: {error}")
-                continue
-            if found is None:
-                click.echo(f"{name}: not done within {seconds} s")
-            else:
-                _print(found)
-    for name in names:
-        if is_done(folder, name, proofs):
-            table_file(folder, name).unlink(missing_ok=True)
 
 
 def _print(found: dict[str, Any]) -> None:
