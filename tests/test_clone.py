@@ -9,12 +9,10 @@ import numpy as np
 import pytest
 from environments import (
     KINDS,
-    LARGE,
     SMALL,
     make,
     plain,
     play_out,
-    random_action,
     view,
     whole_game,
 )
@@ -82,18 +80,6 @@ def check_copies_at_every_ply(env, copier, actions):
 
 @over_copiers
 @over_kinds
-@over_boards
-def test_copies_at_every_ply(board, kind, copier):
-    rng = np.random.default_rng(2)
-    env = make(board, kind)
-    for _ in range(3):
-        env.reset()
-        moments = check_copies_at_every_ply(env, copier, whole_game(env, rng))
-        assert moments == len(env.unwrapped.actions) + 2
-
-
-@over_copiers
-@over_kinds
 @pytest.mark.parametrize("options", VIEWS.values(), ids=VIEWS)
 def test_copies_keep_the_options(options, kind, copier):
     env = make("hex-3-swap", kind, **options)
@@ -109,25 +95,6 @@ def test_copies_keep_the_options(options, kind, copier):
             assert plain(twin.render()) == plain(env.render())
         env.step(action)
         twin.step(action)
-
-
-@over_copiers
-@over_kinds
-@pytest.mark.parametrize("board", LARGE)
-def test_copies_of_large_boards(board, kind, copier):
-    rng = np.random.default_rng(3)
-    env = make(board, kind)
-    env.reset()
-    for _ in range(9):
-        env.step(random_action(env, rng))
-    twin = copier(env)
-    shown = view(env)
-    assert view(twin) == shown
-    play_out(twin, rng)
-    assert view(env) == shown
-    other = copier(env)
-    play_out(env, rng)
-    assert view(other) == shown
 
 
 @over_copiers
@@ -162,23 +129,6 @@ def test_copies_before_reset(board, kind, copier):
     play_out(env, np.random.default_rng(5))
     play_out(twin, np.random.default_rng(5))
     assert view(twin) == view(env)
-
-
-@over_copiers
-@over_kinds
-def test_copies_of_copies(kind, copier):
-    env = make("connect4-4x5", kind)
-    env.reset()
-    rng = np.random.default_rng(6)
-    generations = [env]
-    views = [view(env)]
-    while env.agents:
-        env = copier(env)
-        env.step(random_action(env, rng))
-        generations.append(env)
-        views.append(view(env))
-    assert [view(each) for each in generations] == views
-    assert len(generations) > 6
 
 
 @over_copiers
