@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from grown_trees import assert_same_nodes, below, nodes_after
+from grown_trees import tree_of as grown
 from hex_oracles import after, as_bits, brute_force, exact_winner, random_position
 
 from agents import (
@@ -37,7 +39,6 @@ from agents.search.tree import (
     child_by_action,
     children,
     new_tree,
-    node_arrays,
 )
 from agents.search.variant import Variant, with_memory
 from hexenv import hex_v0, tictactoe_v0
@@ -72,27 +73,27 @@ def children_of(game, state, actions, winner):
 
 def check_tree(agent, env, winner):
     """Every proof is true, and a won node has a winning child; returns the numbers of both."""
-    tree, game = agent.planner.workers[0].tree, env.unwrapped.game
+    tree, game = grown(agent), env.unwrapped.game
     proofs, wins = 0, 0
     waiting = [(ROOT, env.unwrapped.state)]
     while waiting:
         node, state = waiting.pop()
-        below = range(*children(tree, node).indices(len(tree.action)))
-        if not below:
+        own = below(tree, node)
+        if not own:
             continue
         mover = game.to_play(state)
         best = winner(*as_bits(game, state), mover)
         has_win = False
-        actions = tree.action[below.start : below.stop]
+        actions = tree.action[children(tree, node)]
         found = children_of(game, state, actions, winner)
-        for child, (reached, won_by) in zip(below, found, strict=True):
+        for child, (reached, won_by) in zip(own, found, strict=True):
             has_win |= won_by == mover
             if tree.proof[child] != UNPROVEN:
                 assert tree.proof[child] == (1 if won_by == mover else -1)
                 proofs += 1
             if reached.winner < 0:
                 waiting.append((child, reached))
-        is_partial = tree.first_child[below[-1]] == -1
+        is_partial = tree.first_child[own[-1]] == -1
         if best == mover and not is_partial:
             assert has_win
             wins += 1
@@ -131,7 +132,7 @@ def check_trees(size, stones, new_agent, count, seed):
         env, agent = random_position(size, stones, rng), new_agent(seed)
         agent.act(env)
         found += check_tree(agent, env, winner)
-        tree = agent.planner.workers[0].tree
+        tree = grown(agent)
         pending = getattr(tree.extras, "pending", np.zeros(1))
         assert not pending[: tree.node_count[0]].any()
     assert found.min() > 0
@@ -176,7 +177,7 @@ def test_knows_nothing_while_the_first_stone_may_be_taken_over(moves):
     for knowledge in (None, BOTH):
         agent = RAVE(simulations=2, knowledge=knowledge, seed=4)
         agent.act(env)
-        tree = agent.planner.workers[0].tree
+        tree = grown(agent)
         trees.append(tree.action[children(tree, ROOT)].tolist())
         assert (tree.proof[children(tree, ROOT)] == UNPROVEN).all()
         assert agent.statistics.simulations == 2
@@ -298,8 +299,7 @@ def searched_together(variant, roots, simulations, width=1):
 def by_path(tree, node=ROOT, path=()):
     """The visits and proofs of all nodes, by the actions that lead to them."""
     found = {}
-    below = children(tree, node)
-    for child in range(below.start, below.stop):
+    for child in below(tree, node):
         line = (*path, int(tree.action[child]))
         found[line] = int(tree.visits[child]), int(tree.proof[child])
         found |= by_path(tree, child, line)
@@ -380,10 +380,10 @@ def test_moves_that_are_proven_to_lose_are_not_drawn():
     for seed in range(10):
         agent = led(PUCTAgent, 30, seed=seed, solver="soft", **options)
         action = agent.act(env)
-        tree = agent.planner.workers[0].tree
-        below = children(tree, ROOT)
-        assert not (tree.proof[below] == 1).any()  # or the win would be played without a draw
-        assert tree.visits[below][tree.proof[below] == -1].sum() > 20
+        tree = grown(agent)
+        own = children(tree, ROOT)
+        assert not (tree.proof[own] == 1).any()  # or the win would be played without a draw
+        assert tree.visits[own][tree.proof[own] == -1].sum() > 20
         assert tree.proof[child_by_action(tree, ROOT, action)] != -1
 
 
@@ -416,7 +416,7 @@ def test_all_that_is_proven_in_a_tree_that_is_used_again_is_true(new_agent):
         while not any(env.terminations.values()):
             action = agent.act(env)
             found, _ = check_tree(agent, env, winner)
-            tree = agent.planner.workers[0].tree
+            tree = grown(agent)
             if tree.visits[children(tree, ROOT)].sum() > agent.statistics.simulations:
                 kept, proofs = kept + 1, proofs + found
             env.step(action)
@@ -471,9 +471,9 @@ def test_a_lost_position_is_held_as_long_as_it_goes():
         owners = parts.owners[:25].copy()
         if connect(parts.grid, owners, 1 - game.to_play(state), False, 1000, parts.links):
             parts.examine(game, state, tree, ROOT)
-            below = children(tree, ROOT)
-            lost = tree.proof[below] == -1
-            left = tree.plies_left[below]
+            own = children(tree, ROOT)
+            lost = tree.proof[own] == -1
+            left = tree.plies_left[own]
             assert (left[~lost] == left.max()).all()
             assert (left[lost] < left.max()).all()
             seen += lost.any()
@@ -520,14 +520,11 @@ BESIDE = {"knowledge": "all", "knowledge_at": 2, "solver": "hard"}
     ids=["hexpert", "puct-5", "uct", "puct", "gumbel-3"],
 )
 def test_machine_code_and_plain_python_grow_the_same_tree(new_agent):
-    env, found = hex_v0.env(board_size=4), []
+    env = hex_v0.env(board_size=4)
     env.reset(options={"moves": "a1"})
-    for route in ("compiled", "interpreted"):
-        agent = new_agent(simulations=40, seed=5, route=route)
-        agent.act(env)
-        tree = agent.planner.workers[0].tree
-        nodes = slice(1, int(tree.node_count[0]))
-        found.append({name: array[nodes] for name, array in node_arrays(tree).items()})
-    for name, array in found[0].items():
-        np.testing.assert_array_equal(array, found[1][name], err_msg=name)
+    found = [
+        nodes_after(new_agent(simulations=40, seed=5, route=route), env)
+        for route in ("compiled", "interpreted")
+    ]
+    assert_same_nodes(*found)
     assert set(found[0]["proof"].tolist()) > {UNPROVEN}

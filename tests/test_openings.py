@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from environments import JIT, plain, view
+from grown_trees import assert_same_nodes, nodes_after
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from agents import GRAVE, MAST, NRPA, RAVE, UCT, GreedyAgent
 from agents.apps.cli import main
-from agents.search.tree import node_arrays
 from hexenv import gomoku_v0
 from hexenv.games import base, gomoku, notation
 from hexenv.games.gomoku import openings
@@ -321,28 +321,6 @@ def vector(name, count, opponent="random", **options):
     return BoardVectorEnv(gomoku_v0.raw_env, count, opponent, **ENVIRONMENTS[name], **options)
 
 
-@over_environments
-@pytest.mark.parametrize("side", ["first", "second", "random"])
-def test_a_learner_plays_either_side_to_the_end(name, side):
-    env = single(name, side=side)
-    rng = np.random.default_rng(2)
-    rewards, sides = set(), set()
-    for episode in range(25 if JIT else 8):
-        observation, info = env.reset(seed=episode)
-        ended = False
-        while not ended:
-            state = env.state
-            assert env.raw_env.game.to_play(state) == env.side
-            assert observation["action_mask"].tolist() == info["action_mask"].tolist()
-            observation, reward, ended, truncated, info = env.step(choose(env.action_masks(), rng))
-            assert not truncated
-        sides.add(env.side)
-        rewards.add(reward)
-        assert reward == env.raw_env.game.outcome(env.state, env.side)
-    assert len(rewards) > 1
-    assert sides == {"first": {0}, "second": {1}, "random": {0, 1}}[side]
-
-
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
 @pytest.mark.parametrize("opponent", ["random", "greedy"])
 @over_environments
@@ -351,7 +329,7 @@ def test_a_vector_is_as_single_environments(name, opponent, mode):
     others = SyncVectorEnv([lambda: single(name, opponent)] * 4, autoreset_mode=mode)
     rng = np.random.default_rng(3)
     found, expected = envs.reset(seed=5), others.reset(seed=5)
-    ended = 0
+    ended, game = 0, gomoku_v0.raw_env(**ENVIRONMENTS[name]).game
     for _ in range(40):
         for key in ("observation", "action_mask"):
             assert plain(found[0][key]) == plain(expected[0][key])
@@ -360,6 +338,11 @@ def test_a_vector_is_as_single_environments(name, opponent, mode):
         found, expected = envs.step(actions), others.step(actions)
         assert [plain(one) for one in found[1:4]] == [plain(one) for one in expected[1:4]]
         ended += int(found[2].sum())
+        for state, side, reward, is_over in zip(envs.states, envs.sides, *found[1:3], strict=True):
+            if is_over and mode == AutoresetMode.NEXT_STEP:
+                assert reward == game.outcome(state, side)
+            else:
+                assert game.to_play(state) == side
     assert [state.tobytes() for state in envs.states] == [
         state.tobytes() for state in others.get_attr("state")
     ]
@@ -497,12 +480,6 @@ def test_openings_that_are_none_are_refused(options, named):
 AFTER = ["", "c3 d4", THREE_STONES, f"{THREE_STONES} place_two", f"{THREE_STONES} place_two a1 b1"]
 
 
-def tree_of(agent, env):
-    agent.act(env)
-    tree = agent.planner.workers[0].tree
-    return {name: array[: tree.node_count[0]].copy() for name, array in node_arrays(tree).items()}
-
-
 @pytest.mark.compiled
 @pytest.mark.parametrize("moves", AFTER)
 @pytest.mark.parametrize("kind", ["raw_env", "env"])
@@ -511,12 +488,11 @@ def test_uct_grows_one_tree_by_all_routes(moves, kind):
     env.reset(options={"moves": moves})
     options = {"simulations": 120, "playout": "generic", "seed": 2, "solver": "off", "reuse": False}
     trees = [
-        tree_of(UCT(route=route, **options), env)
+        nodes_after(UCT(route=route, **options), env)
         for route in ("compiled", "interpreted", "environment")
     ]
     for other in trees[1:]:
-        for name, array in trees[0].items():
-            np.testing.assert_array_equal(array, other[name], err_msg=name, strict=True)
+        assert_same_nodes(trees[0], other)
     if moves == THREE_STONES:
         assert {25, 26} <= set(trees[0]["action"].tolist())
 
