@@ -10,8 +10,9 @@ from environments import JIT, plain, view
 from grown_trees import assert_same_nodes, nodes_after
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
-from agents import GRAVE, MAST, NRPA, RAVE, UCT, GreedyAgent
+from agents import UCT
 from agents.apps.cli import main
+from agents.registry import make_agent
 from hexenv import gomoku_v0
 from hexenv.games import base, gomoku, notation
 from hexenv.games.gomoku import openings
@@ -502,29 +503,21 @@ def test_a_search_takes_the_colour_that_wins():
     game = openings.new("swap2", 6)
     env = gomoku_v0.raw_env(6, opening="swap2")
     env.reset(options={"moves": "c3 a6 c4 place_two f6 c5"})
-    assert game.action_text(UCT(simulations=3000, seed=1).act(env)) == "swap"
-
-
-AGENTS = {
-    "greedy": GreedyAgent(seed=1),
-    "decisive": UCT(simulations=30, seed=1, playout="decisive+lgrf2"),
-    "rave": RAVE(simulations=8, seed=1, route="interpreted"),
-    "grave": GRAVE(simulations=8, seed=1, route="interpreted"),
-    "mast": MAST(simulations=8, seed=1, route="interpreted"),
-    "nrpa": NRPA(level=1, iterations=3, seed=1),
-}
-MARKS = {
-    "decisive": pytest.mark.slow,
-    "nrpa": [pytest.mark.slow, pytest.mark.compiled(only=True)],
-}
+    assert game.action_text(UCT(simulations=1000, seed=1).act(env)) == "swap"
 
 
 @pytest.mark.parametrize(
-    "agent",
-    [pytest.param(agent, id=name, marks=MARKS.get(name, ())) for name, agent in AGENTS.items()],
+    "spec",
+    [
+        "greedy",
+        *(f"{name}:simulations=8,route=interpreted" for name in ("rave", "grave", "mast")),
+        pytest.param("uct:simulations=30,playout=decisive+lgrf2", marks=pytest.mark.slow),
+        pytest.param("nrpa:level=1,iterations=3", marks=[pytest.mark.slow, needs_compiler]),
+    ],
 )
 @pytest.mark.parametrize("name", ["swap2", "swap"])
-def test_agents_play_openings_to_the_end(agent, name):
+def test_agents_play_openings_to_the_end(spec, name):
+    agent = make_agent(spec, seed=1)
     env = gomoku_v0.raw_env(**ENVIRONMENTS[name])
     env.reset()
     while not any(env.terminations.values()):
