@@ -170,7 +170,16 @@ def test_games_to_their_end_against_the_description(name):
             assert len(legal) - len(extra) == free or ("renju" in name and told[3] == "B")
             words.append(str(rng.choice([*extra, str(rng.choice(legal))] if extra else legal)))
             asked.add(told[0])
-            game.step(state, game.parse_action(words[-1]))
+            actions, action = (
+                np.array(base.legal_actions(game, state)),
+                game.parse_action(words[-1]),
+            )
+            assert np.array_equal(np.flatnonzero(base.legal_mask_of(game, state)), actions)
+            mover, wins = game.to_play(state), game.wins_at(state, game.to_play(state), action)
+            win = game.winning_action(state, mover, base.NO_ACTION, actions, len(actions))
+            assert game.wins_at(state, mover, win) if win >= 0 else not wins
+            game.step(state, action)
+            assert wins == (state.winner == mover)
             stones, (_, _, black, _) = slow_openings(words)
             for cell, colour in stones:
                 owner = black if colour == "B" else 1 - black
