@@ -87,6 +87,7 @@ class ByEveryWay(RuleBasedStateMachine):
         legal, is_over = base.legal_actions(game, state), game.is_terminal(state)
         assert view(self.aec) == view(self.wrapped)
         assert self.aec.state.tobytes() == state.tobytes()
+        assert list(self.aec.actions) == self.actions
         mask = np.zeros(game.num_actions(), np.int8)
         mask[legal] = not is_over
         mover = game.to_play(state)
