@@ -41,7 +41,8 @@ OPERATORS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==
 BROKEN = "fail without a fault"
 HANGS = 1_000
 LEFT_OUT = (
-    "accessibility", "browser", "documentation", "house", "layout", "progress_sb3", "rl", "site",
+    "accessibility", "browser", "ci", "documentation", "house", "layout", "progress_sb3", "rl",
+    "site", "suite",
 )  # fmt: skip
 """Tests that need what a plain installation has not, or look at the text of the project alone."""
 
