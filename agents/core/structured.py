@@ -149,8 +149,9 @@ def _explained(value: Any, kind: Any, where: str, error: msgspec.ValidationError
     """The message of `msgspec` in plain words, with what came, and what may have been meant."""
     found = _MESSAGE.fullmatch(str(error).replace("\n", " "))
     for step in re.findall(r"\w+|\.\.\.", found["path"] or "") if found else []:
-        fields, arguments = fields_of(_bare(kind)), get_args(_bare(kind))
-        kind = fields[step] if step in fields else arguments[-1] if arguments else Any
+        fields = fields_of(_bare(kind))
+        parts = [each for each in get_args(_bare(kind)) if each is not Ellipsis]
+        kind = fields.get(step, parts[-1] if parts else Any)
         if step.isdecimal():
             where, value = f"{where}[{step}]", value[int(step)]
         elif step == "...":  # `msgspec` does not say which value of a mapping
