@@ -565,12 +565,6 @@ def test_exact_values_are_refused():
             ask(env)
 
 
-@over_planners
-def test_nothing_else_can_be_assumed(name):
-    with pytest.raises(ValueError, match="expected assume as None or"):
-        PLANNERS[name](assume="everything")
-
-
 def test_who_does_not_plan_may_play():
     env = played(DealtFaceDown())
     assert play_game(env, [RandomAgent(0), RandomAgent(1)]).assumed == (None, None)
