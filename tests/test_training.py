@@ -35,6 +35,7 @@ from agents.learning.configuration import make as configured  # noqa: E402
 from agents.learning.duel import duel, elo  # noqa: E402
 from agents.learning.evaluator import NetworkEvaluator  # noqa: E402
 from agents.learning.files import (  # noqa: E402
+    CHECKPOINT,
     game_of,
     load_checkpoint,
     load_network,
@@ -552,7 +553,7 @@ def test_a_damaged_checkpoint_is_refused_and_the_run_goes_on_without_it(tmp_path
 def test_a_checkpoint_of_other_contents_is_refused_and_runs_no_code(tmp_path):
     train(tmp_path, tiny(iterations=1))
     path = tmp_path / "checkpoints" / "000001.pt"
-    whole = load_checkpoint(path)
+    whole = CHECKPOINT.head(**load_checkpoint(path))
     lacking = ("format", "version", "learner", "streams", "uses")
     wrong = [{name: whole[name] for name in whole if name != key} for key in lacking]
     torch.save(whole, path)
@@ -570,7 +571,7 @@ def test_damaged_games_are_named(tmp_path, unbroken):
     path = tmp_path / "games" / "000003.npz"
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(ValueError, match=r"expected games, got .*000003\.npz"):
+    with pytest.raises(ValueError, match=r"expected hexenv-games .*000003\.npz"):
         Run(tmp_path, tiny())
     path.unlink()
     with pytest.raises(FileNotFoundError, match=r"000003\.npz"):
