@@ -66,7 +66,7 @@ class Format(NamedTuple):
         head = np.frombuffer(json.dumps(self.head(**about)).encode(), np.uint8)
         save = np.savez_compressed if compressed else np.savez
         with replacing(path) as temporary, temporary.open("wb") as file:
-            save(file, allow_pickle=False, about=head, **arrays)
+            save(file, about=head, **arrays)  # NumPy 2.0 knows no `allow_pickle` here
 
     def read_arrays(
         self, path: str | os.PathLike[str], *, finite: bool = True, **expected: Any
