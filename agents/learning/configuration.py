@@ -17,8 +17,6 @@ from agents.registry import environment_name
 from hexenv.common.importing import attribute_at
 from hexenv.common.messages import not_one_of, shortened
 
-VERSION: Final = 1
-
 
 def about(text: str, least: float | None = None, most: float | None = None) -> Meta:
     """What a parameter is, and its bounds."""

@@ -35,8 +35,6 @@ from hexenv.games.base import Game
 
 NETWORK: Final = Format("hexenv-network", 2)
 CHECKPOINT: Final = Format("hexenv-checkpoint")
-"""Of a network's file; the first has no checksum, the last is written."""
-"""Of a checkpoint."""
 MOST_OPERATIONS: Final = 500_000
 """Of the pickle in a checkpoint; a tensor takes about fifty."""
 PLAIN: Final = re.compile(
