@@ -535,7 +535,7 @@ def test_agents_play_openings_to_the_end(spec, name):
 
 
 def test_openings_are_typed_as_words():
-    typed = "c3\nd4\nplace_two\nc4\nundo\nc4\n"
+    typed = "c3\nd4\nplace_two\nc4\nundo\nc4\nquit\n"
     options = ["--side", "first", "--option", "opening=swap2", "--option", "board_size=6"]
     run = CliRunner().invoke(
         main, ["play", "gomoku", "uct:simulations=20", *options, "--seed", "1"], input=typed
