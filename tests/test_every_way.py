@@ -38,8 +38,7 @@ class ByEveryWay(RuleBasedStateMachine):
         self.game = self.aec.unwrapped.game
         self.state, self.actions = base.new_state(self.game), []
         self.boards = BoardVectorEnv(module.raw_env, 2, None, **options)
-        self.seen, self.info = self.boards.reset(seed=1)
-        self.rewards = np.zeros(2)
+        self.seen, _ = self.boards.reset(seed=1)
         self.side = side
 
     @rule(number=st.integers(0, 10**6))
@@ -51,7 +50,7 @@ class ByEveryWay(RuleBasedStateMachine):
         self.actions.append(action)
         for env in (self.aec, self.wrapped):
             env.step(action)
-        self.seen, self.rewards, self.over, _, self.info = self.boards.step(np.full(2, action))
+        self.seen, self.rewards, self.over, _, _ = self.boards.step(np.full(2, action))
 
     @rule(how=st.sampled_from(["clone", "deepcopy", "pickle"]), plays_on=st.booleans())
     def copied(self, how, plays_on):
@@ -124,38 +123,32 @@ class ByEveryWay(RuleBasedStateMachine):
 
     def as_one_learner(self):
         """The same moves by a learner and an opponent: the same planes, masks and reward."""
-        replies, script = iter(()), list(self.actions)
-        players, state = [], base.new_state(self.game)
-        for action in script:
-            players.append(self.game.to_play(state))
-            self.game.step(state, action)
         learner = 0 if self.side == "first" else 1
-        replies = iter([a for a, player in zip(script, players, strict=True) if player != learner])
-        unplayed = []
+        movers, state = [], base.new_state(self.game)
+        for action in self.actions:
+            movers.append(self.game.to_play(state))
+            self.game.step(state, action)
+        moves = list(zip(self.actions, movers, strict=True))
+        replies = iter([action for action, mover in moves if mover != learner])
+        is_scripted = True
 
         def opponent(planes, mask):
+            nonlocal is_scripted
             action = next(replies, None)
-            unplayed.extend([True] * (action is None))
-            return int(np.flatnonzero(mask)[0]) if action is None else action
+            is_scripted = action is not None
+            return action if is_scripted else int(np.flatnonzero(mask)[0])
 
         single = SingleEnv(self.module.raw_env, opponent, side=self.side, **self.options)
         seen, info = single.reset(seed=1)
-        state, reward, done, played = base.new_state(self.game), 0.0, False, []
-        oracle = self.module.raw_env(**self.options)
-        for action, player in zip(script, players, strict=True):
-            if player == learner and not unplayed:
-                mask = np.zeros(self.game.num_actions(), np.int8)
-                mask[base.legal_actions(self.game, state)] = 1
-                assert info["action_mask"].tolist() == mask.tolist()
-                oracle.reset(
-                    options={"moves": notation.moves_text(self.game, played)} if played else None
-                )
-                assert plain(seen["observation"]) == plain(
-                    oracle.observe(oracle.agent_selection)["observation"]
-                )
+        oracle, reward, done = self.module.raw_env(**self.options), 0.0, False
+        oracle.reset()
+        for action, mover in moves:
+            if mover == learner and is_scripted:
+                expected = oracle.observe(oracle.agent_selection)
+                assert plain(seen["observation"]) == plain(expected["observation"])
+                assert plain(info["action_mask"]) == plain(expected["action_mask"])
                 seen, reward, done, _, info = single.step(action)
-            self.game.step(state, action)
-            played.append(action)
+            oracle.step(action)
         if self.game.is_terminal(state):
             assert done
             assert reward == self.game.outcome(state, learner)

@@ -18,7 +18,7 @@ from agents.core.agent import Agent, ForfeitError
 from agents.planning.environment import action_mask, check_in_play, is_over
 from agents.planning.foreign import ForeignGame, ForeignState
 from hexenv.common.messages import shortened
-from hexenv.common.options import ENDLESS, AtLeastOne, Within, checks_options
+from hexenv.common.options import NO_BOUND, AtLeastOne, Within, checks_options
 
 OnMove = Callable[[Any, int, int], None]
 """Called after each move with the environment, the number of the agent, and its action."""
@@ -215,7 +215,7 @@ def play_match(
     games: AtLeastOne,
     seed: int = 0,
     on_move: OnMove | None = None,
-    opening_plies: Annotated[int | None, Within(0, ENDLESS)] = 0,
+    opening_plies: Annotated[int | None, Within(0, NO_BOUND)] = 0,
 ) -> Iterator[GameResult]:
     """Play games with alternating sides; yields each result when its game ends.
 

@@ -236,7 +236,7 @@ def _header(tournament: Tournament) -> dict[str, Any]:
 def _check_header(found: Mapping[str, Any], tournament: Tournament) -> None:
     """Refuse the header of anything but this tournament; only `pairs` may differ."""
     expected = _header(tournament)
-    FORMAT.body(found)
+    FORMAT.read_head(found)
     theirs: Any = found.get("tournament")
     if not isinstance(theirs, dict):
         raise ValueError(f"expected the description of a tournament, got {theirs!r}")

@@ -85,14 +85,13 @@ def take_lock(descriptor: int) -> bool:
 
     Where there are no locks, nobody holds one.
     """
-    if fcntl is None:
-        return True
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if fcntl is not None:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except OSError:  # a file system without locks
-        return True
+    except OSError:
+        pass  # a file system without locks
     return True
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from agents.core.files import replacing, write_text
 from agents.core.reading import as_object, load_arrays, names_file, parse_json, read_object
 from hexenv.common.messages import shortened
+from hexenv.games import base
 
 
 class Format(NamedTuple):
@@ -24,11 +25,14 @@ class Format(NamedTuple):
     name: str
     version: int = 1
 
+    def __str__(self) -> str:
+        return f"{self.name} of version {self.version}"
+
     def head(self, **about: Any) -> dict[str, Any]:
         """The head of a file, with what else it says."""
         return {"format": self.name, "version": self.version, **about}
 
-    def body(self, head: Mapping[str, Any], **expected: Any) -> dict[str, Any]:
+    def read_head(self, head: Mapping[str, Any], **expected: Any) -> dict[str, Any]:
         """What a head says besides the format.
 
         Raises:
@@ -50,7 +54,7 @@ class Format(NamedTuple):
         """The object in a file, without its format; errors name the file."""
         found = read_object(path)
         with names_file(path):
-            return self.body(found, **expected)
+            return self.read_head(found, **expected)
 
     # ---- archives of arrays ----------------------------------------------------------------------
 
@@ -64,9 +68,10 @@ class Format(NamedTuple):
     ) -> None:
         """Write an ``npz`` archive."""
         head = np.frombuffer(json.dumps(self.head(**about)).encode(), np.uint8)
+        contents: dict[str, Any] = {"about": head, **arrays}  # NumPy 2.0 knows no `allow_pickle`
         save = np.savez_compressed if compressed else np.savez
         with replacing(path) as temporary, temporary.open("wb") as file:
-            save(file, about=head, **arrays)  # NumPy 2.0 knows no `allow_pickle` here
+            save(file, **contents)
 
     def read_arrays(
         self, path: str | os.PathLike[str], *, finite: bool = True, **expected: Any
@@ -75,10 +80,14 @@ class Format(NamedTuple):
 
         `finite` says whether all numbers of the head are.
         """
-        what = f"{self.name} of version {self.version}"
-        arrays = load_arrays(path, what)
+        arrays = load_arrays(path, str(self))
         try:
             text = arrays.pop("about", np.zeros(0, np.uint8)).tobytes()
-            return self.body(as_object(parse_json(text, finite=finite)), **expected), arrays
+            return self.read_head(as_object(parse_json(text, finite=finite)), **expected), arrays
         except ValueError as error:
-            raise ValueError(f"expected {what} in {path}: {error}") from None
+            raise ValueError(f"expected {self} in {path}: {error}") from None
+
+
+def about_game(game: Any) -> dict[str, Any]:
+    """What the head of a file says of its game."""
+    return {"game": game.name, "parameters": base.parameters(game)}

@@ -9,7 +9,7 @@ DEFAULT_SIMULATIONS: Final = 1_000
 MOST_SIMULATIONS: Final = 10**12
 """Of a move: days of the fastest search."""
 
-Positive: TypeAlias = Annotated[float, Within()]
+NonNegative: TypeAlias = Annotated[float, Within()]
 """A number from 0, such as the weight of exploration."""
 Share: TypeAlias = Annotated[float, Within(0.0, 1.0)]
 Simulations: TypeAlias = Annotated[int | None, Within(1, MOST_SIMULATIONS)]

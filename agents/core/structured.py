@@ -147,8 +147,8 @@ def _place(where: str) -> str:
 
 def _explained(value: Any, kind: Any, where: str, error: msgspec.ValidationError) -> str:
     """The message of `msgspec` in plain words, with what came, and what may have been meant."""
-    found = _MESSAGE.fullmatch(str(error).replace("\n", " "))
-    for step in re.findall(r"\w+|\.\.\.", found["path"] or "") if found else []:
+    found = cast("re.Match[str]", _MESSAGE.fullmatch(str(error).replace("\n", " ")))
+    for step in re.findall(r"\w+|\.\.\.", found["path"] or ""):
         fields = fields_of(_bare(kind))
         parts = [each for each in get_args(_bare(kind)) if each is not Ellipsis]
         kind = fields.get(step, parts[-1] if parts else Any)
@@ -159,22 +159,17 @@ def _explained(value: Any, kind: Any, where: str, error: msgspec.ValidationError
             where, value = f"{where}[{shortened(step)}]", value[step]
         else:
             where, value = _join(where, step), value[step]
-    if error.__cause__ is not None or found is None:  # raised by the structure's own check
-        cause = error.__cause__ or error
-        return f"{where}: {cause}" if where else str(cause)
-    fields, choices = fields_of(_bare(kind)), get_args(_bare(kind))
+    if error.__cause__ is not None:  # raised by the structure's own check
+        return f"{where}: {error.__cause__}" if where else str(error.__cause__)
+    fields, parts = fields_of(_bare(kind)), get_args(_bare(kind))
     if found["field"] is not None:
         if found["field"] in fields:
             return f"expected {_join(where, found['field'])}, got none"
         return _unknown_key(found["field"], fields, where)
     if isinstance(value, str) and get_origin(_bare(kind)) is Literal:
-        return not_one_of(where, choices, value)
+        return not_one_of(where, parts, value)
     if found["keys"]:
-        where, value, kind = (
-            f"keys of {where or 'the object'}",
-            list(value),
-            get_args(_bare(kind))[0],
-        )
+        where, value, kind = f"keys of {where or 'the object'}", list(value), parts[0]
     expected = meta_of(kind).title or re.sub(
         "`([^`]*)`", _in_words, found["expected"] or "another value"
     )

@@ -158,7 +158,7 @@ def load_network(
     except Exception as error:  # damaged data can raise anything
         raise ValueError(f"expected a network, got a damaged {path}: {error}") from error
     with names_file(path):
-        NETWORK.body(header)
+        NETWORK.read_head(header)
     if texts.get("sha256") != checksum(texts["hexenv"], tensors):
         raise ValueError(
             f"expected a network, got a damaged {path}: its weights or its header are not those "
@@ -255,7 +255,7 @@ def load_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
     except Exception as error:  # damaged data can raise anything
         raise ValueError(f"expected a checkpoint, got a damaged {path}: {error}") from error
     with names_file(path):
-        return CHECKPOINT.body(as_object(found))
+        return CHECKPOINT.read_head(as_object(found))
 
 
 def _expect_plain(archive: zipfile.ZipFile) -> None:

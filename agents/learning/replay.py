@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.core.formats import Format
+from agents.core.formats import Format, about_game
 from agents.learning.data.positions import shown_of
 from hexenv.compiled import CompiledFunction, kernel, scratch_array
 from hexenv.envs.observation import extra_codes, plane_names, write_planes
@@ -54,8 +54,8 @@ class Games(NamedTuple):
 
 def save_games(path: str | os.PathLike[str], games: Games, game: Game, about: Any) -> None:
     """Write games to an ``npz`` file."""
-    of: dict[str, Any] = {"game": game.name, "parameters": base.parameters(game), "origin": about}
-    FORMAT.write_arrays(path, games._asdict(), compressed=False, **of)
+    arrays = games._asdict()
+    FORMAT.write_arrays(path, arrays, compressed=False, **about_game(game), origin=about)
 
 
 def load_games(path: str | os.PathLike[str], game: Game) -> Games:
@@ -65,7 +65,7 @@ def load_games(path: str | os.PathLike[str], game: Game) -> Games:
         OSError: If the file cannot be read.
         ValueError: If it is damaged, of another game, or breaks the rules.
     """
-    _, arrays = FORMAT.read_arrays(path, game=game.name, parameters=base.parameters(game))
+    _, arrays = FORMAT.read_arrays(path, **about_game(game))
     try:
         games = Games(**arrays)
     except TypeError as error:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.core.options import Positive, Share
+from agents.core.options import NonNegative, Share
 from agents.mcts.evaluated_search import EvaluatedSearchAgent, EvaluatedWorker
 from agents.mcts.rollouts import RolloutEvaluator
 from agents.mcts.settings import SearchOptions
@@ -83,7 +83,7 @@ class ANETRolloutMCTS(EvaluatedSearchAgent):
         policy: EvaluatorSource,
         simulations: int | None = None,
         seconds: float | None = None,
-        c: Positive = 1.0,
+        c: NonNegative = 1.0,
         epsilon: Share = 0.2,
         epsilon_decay: Share = 1.0,
         mix: Share = 0.0,

@@ -8,7 +8,7 @@ from typing import Annotated, NamedTuple, Unpack
 
 import numpy as np
 
-from agents.core.options import Positive
+from agents.core.options import NonNegative
 from agents.mcts.playouts import variant_of
 from agents.mcts.settings import SearchOptions
 from agents.mcts.tree_search import TreeSearchAgent
@@ -109,7 +109,7 @@ class DistanceMCTS(TreeSearchAgent):
         self,
         simulations: int | None = None,
         seconds: float | None = None,
-        c: Positive = 2**0.5,
+        c: NonNegative = 2**0.5,
         decisive: Annotated[float, Within(1)] = 1000.0,
         power: Annotated[float, Within(0, 100)] = 1.0,
         draw: Annotated[float, Within(-1, 1)] = -1.0,

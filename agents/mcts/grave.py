@@ -6,7 +6,7 @@ from typing import Annotated, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.core.options import Positive
+from agents.core.options import NonNegative
 from agents.mcts.playouts import variant_of
 from agents.mcts.rave import NOTHING_PLAYED, PLAIN_C, amaf_extras, initialise_amaf, update_amaf
 from agents.mcts.settings import SearchOptions
@@ -115,8 +115,8 @@ class GRAVE(TreeSearchAgent):
         simulations: int | None = None,
         seconds: float | None = None,
         ref: Annotated[int, Within(0, 2**31)] = 50,
-        bias: Positive = 1e-5,
-        c: Positive = 0.0,
+        bias: NonNegative = 1e-5,
+        c: NonNegative = 0.0,
         plain_every: Annotated[int, Within(0, 2**31)] = 30,
         playout: str = "fast",
         **options: Unpack[SearchOptions],

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.core.agent import Statistics
-from agents.core.options import Positive
+from agents.core.options import NonNegative
 from agents.mcts.evaluated_search import EvaluatedSearchAgent
 from agents.planning.environment import View
 from agents.search.evaluated import (
@@ -244,9 +244,9 @@ class GumbelAgent(EvaluatedSearchAgent):
         policy: EvaluatorSource,
         simulations: Annotated[int, Within(1, 1_000_000)] = 16,
         considered: Annotated[int, Within(1, 1024)] = 16,
-        c_visit: Positive = 50.0,
-        c_scale: Positive = 1.0,
-        noise: Positive = 0.0,
+        c_visit: NonNegative = 50.0,
+        c_scale: NonNegative = 1.0,
+        noise: NonNegative = 0.0,
         batch: int = 1,
         **options: Unpack[GumbelOptions],
     ) -> None:

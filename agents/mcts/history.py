@@ -5,7 +5,7 @@ from typing import NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.core.options import Positive
+from agents.core.options import NonNegative
 from agents.mcts.playouts import variant_of
 from agents.mcts.settings import SearchOptions
 from agents.mcts.tree_search import TreeSearchAgent
@@ -95,8 +95,8 @@ class HistoryMCTS(TreeSearchAgent):
         self,
         simulations: int | None = None,
         seconds: float | None = None,
-        c: Positive = 1.0,
-        weight: Positive = 3.0,
+        c: NonNegative = 1.0,
+        weight: NonNegative = 3.0,
         playout: str = "fast",
         **options: Unpack[SearchOptions],
     ) -> None:

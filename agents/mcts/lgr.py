@@ -5,7 +5,7 @@ from typing import Annotated, Any, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.core.options import Positive
+from agents.core.options import NonNegative
 from agents.mcts.playouts import make_playout
 from agents.mcts.settings import SearchOptions
 from agents.mcts.tree_search import TreeSearchAgent
@@ -131,7 +131,7 @@ class LGR(TreeSearchAgent):
         self,
         simulations: int | None = None,
         seconds: float | None = None,
-        c: Positive = 1.0,
+        c: NonNegative = 1.0,
         order: Annotated[int, Within(1, 2)] = 1,
         forgetting: bool = True,
         playout: str = "fast",

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.core.options import Positive, Share
+from agents.core.options import NonNegative, Share
 from agents.mcts.settings import SearchOptions
 from agents.mcts.tree_search import TreeSearchAgent
 from agents.search.playout import take
@@ -119,9 +119,9 @@ class MAST(TreeSearchAgent):
         self,
         simulations: int | None = None,
         seconds: float | None = None,
-        c: Positive = 1.0,
+        c: NonNegative = 1.0,
         epsilon: Share = 0.4,
-        temperature: Positive = 0.0,
+        temperature: NonNegative = 0.0,
         **options: Unpack[SearchOptions],
     ) -> None:
         if 0.0 < temperature < 0.01:  # exp(1 / temperature) has to stay finite

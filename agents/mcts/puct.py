@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.core.agent import Statistics
-from agents.core.options import Positive, Share
+from agents.core.options import NonNegative, Share
 from agents.core.temperature import draw_action
 from agents.mcts.evaluated_search import EvaluatedSearchAgent
 from agents.mcts.settings import SearchOptions
@@ -132,12 +132,12 @@ class PUCTAgent(EvaluatedSearchAgent):
         policy: EvaluatorSource,
         simulations: int | None = None,
         seconds: float | None = None,
-        c: Positive = 0.625,
+        c: NonNegative = 0.625,
         fpu: Annotated[float, Within(-1.0, 1.0)] = 0.0,
         batch: int = 1,
         noise: Share = 0.0,
         noise_total: Annotated[float, Within(1e-3, 1e6)] = 10.0,
-        temperature: Positive = 0.0,
+        temperature: NonNegative = 0.0,
         temperature_plies: Annotated[int, Within(0, 2**31)] = 1_000_000,
         **options: Unpack[SearchOptions],
     ) -> None:

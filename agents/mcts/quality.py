@@ -6,7 +6,7 @@ from typing import Annotated, Final, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.core.options import Positive, Share
+from agents.core.options import NonNegative, Share
 from agents.mcts.playouts import variant_of
 from agents.mcts.settings import SearchOptions
 from agents.mcts.tree_search import TreeSearchAgent
@@ -119,7 +119,7 @@ class QualityMCTS(TreeSearchAgent):
         self,
         simulations: int | None = None,
         seconds: float | None = None,
-        c: Positive = 1.0,
+        c: NonNegative = 1.0,
         quality: Annotated[str, OneOf(QUALITIES)] = "bonus",
         a: Share = 0.25,
         k: Annotated[float, Within(0, 20)] = 1.4,

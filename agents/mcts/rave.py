@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.core.options import FirstPlayUrgency, Positive
+from agents.core.options import FirstPlayUrgency, NonNegative
 from agents.mcts.playouts import variant_of
 from agents.mcts.settings import SearchOptions
 from agents.mcts.tree_search import TreeSearchAgent
@@ -180,7 +180,7 @@ class RAVE(TreeSearchAgent):
         simulations: int | None = None,
         seconds: float | None = None,
         k: Annotated[float, Within(1e-9)] = 3000.0,
-        c: Positive = 0.05,
+        c: NonNegative = 0.05,
         schedule: Annotated[str, OneOf(SCHEDULES)] = "mse",
         fpu: FirstPlayUrgency = math.inf,
         plain_every: Annotated[int, Within(0, 2**31)] = 30,

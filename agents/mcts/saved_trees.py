@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.core.formats import Format
+from agents.core.formats import Format, about_game
 from agents.search.children import is_partial
 from agents.search.tree import (
     MORE_TO_COME,
@@ -108,8 +108,7 @@ def save_trees(
     FORMAT.write_arrays(
         path,
         arrays,
-        game=game.name,
-        parameters=base.parameters(game),
+        **about_game(game),
         actions=[int(action) for action in actions],
         variant=describe(variant),
         trees=len(trees),

@@ -2,7 +2,7 @@
 
 from typing import ClassVar, Unpack
 
-from agents.core.options import Positive
+from agents.core.options import NonNegative
 from agents.mcts.playouts import variant_of
 from agents.mcts.settings import SearchOptions
 from agents.mcts.tree_search import TreeSearchAgent
@@ -39,7 +39,7 @@ class TranspositionMCTS(TreeSearchAgent):
         self,
         simulations: int | None = None,
         seconds: float | None = None,
-        c: Positive = 1.0,
+        c: NonNegative = 1.0,
         playout: str = "fast",
         **options: Unpack[SearchOptions],
     ) -> None:

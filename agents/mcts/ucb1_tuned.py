@@ -6,7 +6,7 @@ from typing import NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.core.options import Positive
+from agents.core.options import NonNegative
 from agents.mcts.playouts import variant_of
 from agents.mcts.settings import SearchOptions
 from agents.mcts.tree_search import TreeSearchAgent
@@ -93,8 +93,8 @@ class UCB1TunedMCTS(TreeSearchAgent):
         self,
         simulations: int | None = None,
         seconds: float | None = None,
-        c: Positive = 1.0,
-        variance_cap: Positive = 0.25,
+        c: NonNegative = 1.0,
+        variance_cap: NonNegative = 0.25,
         playout: str = "fast",
         **options: Unpack[SearchOptions],
     ) -> None:

@@ -3,7 +3,7 @@
 import math
 from typing import Unpack
 
-from agents.core.options import FirstPlayUrgency, Positive
+from agents.core.options import FirstPlayUrgency, NonNegative
 from agents.mcts.playouts import variant_of
 from agents.mcts.settings import SearchOptions
 from agents.mcts.tree_search import TreeSearchAgent
@@ -37,7 +37,7 @@ class UCT(TreeSearchAgent):
         self,
         simulations: int | None = None,
         seconds: float | None = None,
-        c: Positive = 1.0,
+        c: NonNegative = 1.0,
         fpu: FirstPlayUrgency = math.inf,
         playout: str = "fast",
         **options: Unpack[SearchOptions],

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.core.agent import SeededAgent
-from agents.core.options import Positive
+from agents.core.options import NonNegative
 from agents.planning.environment import action_mask, check_in_play
 from agents.policies.models import (
     ByPriors,
@@ -82,7 +82,7 @@ class PolicyAgent(SeededAgent):
     def __init__(
         self,
         policy: Policy,
-        temperature: Positive = 0.0,
+        temperature: NonNegative = 0.0,
         seed: int | None = None,
         planes: tuple[str, ...] | None = None,
         title: str = "policy",

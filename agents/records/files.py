@@ -82,7 +82,7 @@ def load_unchecked(path: str | os.PathLike[str]) -> GameRecord:
 
 
 def _from_object(given: dict[str, Any]) -> GameRecord:
-    given = FORMAT.body(given)
+    given = FORMAT.read_head(given)
     given.setdefault("assumed", [None, None])
     if given.setdefault("start", None) is not None:
         given["start"] = to_structure(given["start"], StartPosition, "start", complete=True)

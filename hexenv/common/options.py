@@ -28,7 +28,7 @@ from typing import (
 from hexenv.common.messages import not_one_of, shortened, true_or_false, whole_number
 
 F = TypeVar("F", bound=Callable[..., Any])
-ENDLESS: Final = 2**53
+NO_BOUND: Final = 2**53
 """As a bound of an option: only the other one counts."""
 
 
@@ -45,14 +45,14 @@ class Within(NamedTuple):
     most: float = 1e9
 
     def __str__(self) -> str:
-        if self.most >= ENDLESS:
+        if self.most >= NO_BOUND:
             return f"of at least {self.least:g}"
-        if self.least <= -ENDLESS:
+        if self.least <= -NO_BOUND:
             return f"of at most {self.most:g}"
         return f"from {self.least:.10g} to {self.most:.10g}"
 
 
-AtLeastOne: TypeAlias = Annotated[int, Within(1, ENDLESS)]
+AtLeastOne: TypeAlias = Annotated[int, Within(1, NO_BOUND)]
 
 
 class Option(NamedTuple):
@@ -139,8 +139,8 @@ def expect_one_of(name: str, value: str, known: Collection[str]) -> str:
 
 
 def number_or_nan(value: Any) -> float:
-    """A number as Python has it; anything else is NaN, which is within no range."""
+    """A number as Python has it; anything else, a text too, is NaN, which is within no range."""
     try:
-        return float(value)
+        return math.nan if isinstance(value, str | bytes) else float(value)
     except (TypeError, ValueError, OverflowError):
         return math.nan

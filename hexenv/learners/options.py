@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexenv.common.messages import expect_parameters, shortened
-from hexenv.common.options import ENDLESS, AtLeastOne, Within, check_fields
+from hexenv.common.options import NO_BOUND, AtLeastOne, Within, check_fields
 from hexenv.envs.aec import BoardEnv
 from hexenv.games import notation
 from hexenv.games.base import Game
@@ -38,7 +38,7 @@ class LearnerOptions:
 
     side: Side = "random"
     illegal: Illegal = "terminate"
-    penalty: Annotated[float, Within(-ENDLESS, 0.0)] = -0.1
+    penalty: Annotated[float, Within(-NO_BOUND, 0.0)] = -0.1
     max_illegal: AtLeastOne = 10
 
     def __post_init__(self) -> None:

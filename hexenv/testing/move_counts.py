@@ -4,14 +4,14 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from hexenv.common.options import ENDLESS, AtLeastOne, Within, checks_options
+from hexenv.common.options import NO_BOUND, AtLeastOne, Within, checks_options
 from hexenv.compiled import CompiledFunction
 from hexenv.games import base
 from hexenv.games.base import Game, State
 
 
 @checks_options
-def perft(game: Game, depth: Annotated[int, Within(0, ENDLESS)]) -> int:
+def perft(game: Game, depth: Annotated[int, Within(0, NO_BOUND)]) -> int:
     """How many sequences of exactly `depth` legal actions, 0 or more, lead from the start.
 
     Games that are over before do not count. (The name is the one chess programs give it.)

@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import IO, Annotated, Any, Final, TypeAlias, TypeVar, cast
 
 from agents.core.agent import AgentBase, ForfeitError, Statistics
-from agents.core.options import Positive
+from agents.core.options import NonNegative
 from agents.planning.environment import check_in_play
 from hexenv.common.options import Within
 
@@ -266,7 +266,7 @@ class EngineAgent(AgentBase):
     statistics: Statistics | None = None
 
     def __init__(
-        self, command: str, seconds: Annotated[float, Within(1e-3)], tolerance: Positive
+        self, command: str, seconds: Annotated[float, Within(1e-3)], tolerance: NonNegative
     ) -> None:
         self._words = split_command(command)
         self.command = command

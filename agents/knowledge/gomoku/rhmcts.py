@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Final, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.core.options import Positive
+from agents.core.options import NonNegative
 from agents.knowledge.gomoku.board import OPENS_FOUR, PUBLISHED, WINS, find_kind, load_points
 from agents.knowledge.gomoku.candidates import (
     ALL_BITS,
@@ -274,7 +274,7 @@ class RHMCTS(TreeSearchAgent):
         k: Annotated[int, Within(1, 1000)] = 1,
         depth: Annotated[int, Within(0, MOST_DEPTH)] = 0,
         neighbourhood: Annotated[int, Within(1, 19)] = 2,
-        c: Positive = 0.5,
+        c: NonNegative = 0.5,
         heuristics: str = ALL_HEURISTICS,
         patterns: str | None = None,
         defend: Annotated[float, Within(0.0, 1e3)] = 0.5,

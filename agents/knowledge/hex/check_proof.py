@@ -129,7 +129,7 @@ def check_lines(lines: list[str], name: str) -> dict[str, Any]:
 def _read_head(lines: list[str]) -> dict[str, Any]:
     """The first line, whose values are those it may have."""
     head = as_object(parse_json(lines[0] if lines else ""))
-    FORMAT.body(head)
+    FORMAT.read_head(head)
     for name, least, most in (
         ("rows", 1, MOST_SIDE),
         ("columns", 1, MOST_SIDE),

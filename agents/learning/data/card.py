@@ -78,7 +78,7 @@ Agents (those written like `UCT(simulations=50)` are objects of Python, which \
 `agents.learning.data.make_data` takes, and the command does not):
 {agents}
 
-Seed: {data.recipe.seed}. Format: {FORMAT.name} {FORMAT.version}. Size: {size}. Made in \
+Seed: {data.recipe.seed}. Format: {FORMAT}. Size: {size}. Made in \
 {manifest.seconds:.0f} s by {place}, {speed:.0f} positions a second, with {", ".join(versions)}.
 
 ## What there is

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Final, NamedTuple
 import numpy as np
 from msgspec import Meta, Struct
 
-from agents.core.formats import Format
+from agents.core.formats import Format, about_game
 from agents.core.reading import names_file
 from agents.core.structured import Count, to_structure
 from agents.learning.data.playing import Recipe, environment_of
@@ -78,11 +78,6 @@ def load_positions(path: str | os.PathLike[str], game: Game) -> Positions:
     except TypeError as error:
         raise ValueError(f"{path}: expected positions: {error}") from None
     return checked(path, positions, game)
-
-
-def about_game(game: Game) -> dict[str, Any]:
-    """What a file says of its game."""
-    return {"game": game.name, "parameters": base.parameters(game)}
 
 
 def checked(path: str | os.PathLike[str], positions: Positions, game: Game) -> Positions:

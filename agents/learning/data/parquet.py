@@ -10,11 +10,11 @@ import os
 from typing import Any, Final
 
 from agents.core.files import replacing
+from agents.core.formats import about_game
 from agents.core.reading import expect_regular, parse_json
 from agents.learning.data.folder import (
     FORMAT,
     Data,
-    about_game,
     checked,
     shard_file,
     shards_of,
@@ -74,14 +74,14 @@ def load_parquet(path: str | os.PathLike[str], game: Game) -> Positions:
     with open(path, "rb") as file:
         try:
             table = parquet.ParquetFile(arrow.PythonFile(file)).read()
-            FORMAT.body(parse_json(table.schema.metadata[KEY]), **about_game(game))
+            FORMAT.read_head(parse_json(table.schema.metadata[KEY]), **about_game(game))
             kinds = Positions.shapes(game, table.num_rows)
             arrays = {
                 name: _array(table.column(name).combine_chunks(), *kinds[name])
                 for name in Positions._fields
             }
         except Exception as error:  # damaged data can raise anything
-            raise ValueError(f"{path}: expected {FORMAT.name}: {error}") from error
+            raise ValueError(f"{path}: expected {FORMAT}: {error}") from error
     return checked(path, Positions(**arrays), game)
 
 
