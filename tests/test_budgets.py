@@ -20,6 +20,7 @@ from agents.knowledge.gomoku.threat_search import (
     search_threats,
 )
 from agents.knowledge.gomoku.threats import ThreatSolver
+from agents.mcts.worker import TreeWorker
 from agents.planning.foreign import ForeignGame
 from agents.registry import agent_classes, make_agent, parameters
 from hexenv import gomoku_v0
@@ -106,6 +107,31 @@ def test_no_search_is_more_than_a_simulation_off(clock, monkeypatch, name, secon
     assert agent.statistics.proven is None
     plies_left = 6 * 7 - 6
     assert abs(clock.now - begun - seconds) <= STEP * plies_left
+
+
+@pytest.mark.parametrize("route", ["auto", "interpreted"])
+@pytest.mark.parametrize("spec", ["uct", "uct:workers=2", "rave", "transposition"])
+def test_seconds_are_kept_where_the_rules_are_known(clock, monkeypatch, spec, route):
+    """Where a thousand simulations take a second, as machine code and as plain Python."""
+    new_run = TreeWorker.new_run
+
+    def slow_run(worker, view, agent):
+        run = new_run(worker, view, agent)
+
+        def search(count):
+            ran = run.search(count)
+            clock.now += ran * STEP
+            return ran
+
+        return run._replace(search=search)
+
+    monkeypatch.setattr(TreeWorker, "new_run", slow_run)
+    agent = make_agent(f"{spec}{',' if ':' in spec else ':'}solver=off", seed=1)
+    agent.simulations, agent.seconds, agent.route = None, 0.3, route
+    begun = clock.now
+    agent.act(at("connect4", "4 3"))
+    assert abs(clock.now - begun - 0.3) <= 2 * STEP
+    assert agent.statistics.simulations == agent.statistics.visits.sum() > 200
 
 
 @pytest.mark.parametrize("seconds", [0.003, 0.05, 0.2, 0.3])

@@ -62,7 +62,11 @@ class StandardWrapper(OrderEnforcingWrapper[str, Observation, Any]):
             return
         agent = env.agent_selection
         dead = env.terminations[agent] or env.truncations[agent]
-        assert (action is None and dead) or env.all_actions.contains(action), (
+        try:
+            is_action = env.all_actions.contains(action)
+        except OverflowError:  # of gymnasium before 1.4, by an int of more than 64 bits
+            is_action = False
+        assert (action is None and dead) or is_action, (
             f"action is not in action space: expected 0 to {env.all_actions.n - 1}, "
             f"got {shortened(action)}{action_of_move(env.game, action)}"
         )
