@@ -288,7 +288,7 @@ def test_the_reward_for_an_illegal_move(reward):
     "action",
     [
         *(-1, 1000, None, 0.0, 1.5, float("nan"), "0", b"0", [0], (0,), {}),
-        *(np.int64(-1), np.uint64(0), np.float32(0), np.array([0]), np.array(0.0)),
+        *(np.int64(-1), np.float32(0), np.array([0]), np.array(0.0)),
     ],
     ids=repr,
 )
