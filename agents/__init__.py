@@ -42,6 +42,7 @@ if TYPE_CHECKING:  # a class is imported when it is asked for; see `__getattr__`
     from agents.mcts.uct import UCT
     from agents.policies.network import NetworkAgent, OwnNetworkAgent
     from agents.policies.policy import PolicyAgent
+    from agents.records.analysis import Analysis, Limit, analyse, analysis, compare
     from agents.solvers.alphabeta import AlphaBeta
     from agents.solvers.solver import Solver
 
@@ -57,6 +58,7 @@ __all__ = [
     "Agent",
     "AlphaBeta",
     "AlphaZero",
+    "Analysis",
     "DistanceMCTS",
     "FlatMonteCarlo",
     "ForfeitError",
@@ -68,6 +70,7 @@ __all__ = [
     "HexZero",
     "Hexpert",
     "HistoryMCTS",
+    "Limit",
     "NetworkAgent",
     "OwnNetworkAgent",
     "PUCTAgent",
@@ -79,9 +82,15 @@ __all__ = [
     "TranspositionMCTS",
     "TreeSearchAgent",
     "UCB1TunedMCTS",
+    "analyse",
+    "analysis",
+    "compare",
 ]
 
+ANALYSIS = "Analysis Limit analyse analysis compare"
+
 PUBLIC = {path.partition(":")[2]: path for path in AGENTS.values()} | {
+    **{name: f"agents.records.analysis:{name}" for name in ANALYSIS.split()},
     "Agent": "agents.core.agent:Agent",
     "ForfeitError": "agents.core.agent:ForfeitError",
     "PolicyAgent": "agents.policies.policy:PolicyAgent",

@@ -20,7 +20,7 @@ from web_games import ready, send, served, serving, settle, state_of
 from agents import ForfeitError
 from agents.apps.cli import main
 from agents.apps.play import session as session_module
-from agents.apps.play.session import AbandonedError, Answer
+from agents.apps.play.session import Answer
 from agents.apps.web.choices import KEPT, allowed_agents, bounded, choices, fields, start
 from agents.apps.web.games import MAX_QUEUE, FullError, GameRoom, Games, PageQueue, UnknownGameError
 from agents.apps.web.opponents import opponents
@@ -33,6 +33,7 @@ from agents.apps.web.protocol import (
     parse_setup,
 )
 from agents.arena.recommended import strongest
+from agents.core.agent import StoppedError
 from agents.records import Search, load_record
 from agents.registry import agent_classes, parameters
 from hexenv import GAMES as GAMES_OF_HEXENV
@@ -394,7 +395,7 @@ def test_a_search_that_is_not_needed_any_more_ends():
     send(game, "play", action=0)
     task = game.session.next_task()
     task.abandoned.set()
-    with pytest.raises(AbandonedError):
+    with pytest.raises(StoppedError):
         task.run(lambda search: None)
 
 

@@ -94,6 +94,8 @@ class Statistics:
         priors: ``(num_actions,) float64``: the evaluator's probability of each action, where the
             search has one, with the root noise; they add up to 1. Else None.
         proven_actions: The actions whose value is proven.
+        depth: Plies that a search to a fixed depth has looked ahead; its values are no means of
+            visits. Else None.
         assumed: What the search assumed although it is false in this environment (see
             `agents.planning.view.planner_view`); then nothing is proven. Else None.
     """
@@ -107,6 +109,7 @@ class Statistics:
     priors: NDArray[np.float64] | None = None
     assumed: str | None = None
     proven_actions: Sequence[int] = ()
+    depth: int | None = None
 
     @property
     def simulations_per_second(self) -> float:
@@ -183,6 +186,10 @@ OnSlice = Callable[[Callable[[], Statistics]], None]
 
 An exception that it raises ends the search.
 """
+
+
+class StoppedError(Exception):
+    """Ends a search whose result is not needed any more: raised by an `OnSlice`."""
 
 
 class ForfeitError(Exception):

@@ -1,9 +1,12 @@
-"""Work on a thread that does not keep the program alive."""
+"""Work on a thread that does not keep the program alive, and a look into a search meanwhile."""
 
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from threading import Thread
+from threading import Event, Thread
 from typing import TypeVar
+
+from agents.core.agent import Statistics, StoppedError
 
 T = TypeVar("T")
 
@@ -21,3 +24,37 @@ def in_background(work: Callable[[], T]) -> Future[T]:
 
     Thread(target=run, daemon=True).start()
     return future
+
+
+class Watch:
+    """An agent's `on_slice`: looks into its search from time to time, and stops it.
+
+    Args:
+        show: Called with the statistics so far; None: nobody looks.
+        every: Seconds between two looks.
+        stopped: Once it is set, a `StoppedError` ends the search, after a last look.
+    """
+
+    def __init__(
+        self, show: Callable[[Statistics], None] | None, every: float, stopped: Event | None = None
+    ) -> None:
+        self._show, self._every = show, every
+        self._stopped = Event() if stopped is None else stopped
+        self._shown_at = time.perf_counter()
+
+    def __call__(self, found: Callable[[], Statistics]) -> None:
+        is_stopped = self.is_stopped()
+        is_due = is_stopped or time.perf_counter() - self._shown_at >= self._every
+        if self._show is not None and is_due:
+            self._show(found())
+            self._shown_at = time.perf_counter()
+        if is_stopped:
+            raise StoppedError
+
+    def stop(self) -> None:
+        """End the search at its next look at the clock."""
+        self._stopped.set()
+
+    def is_stopped(self) -> bool:
+        """Whether the search is to end: a long step of it may ask."""
+        return self._stopped.is_set()

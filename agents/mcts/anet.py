@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.core.background import Watch
 from agents.core.options import NonNegative, Share
 from agents.mcts.evaluated_search import EvaluatedSearchAgent, EvaluatedWorker
 from agents.mcts.rollouts import RolloutEvaluator
@@ -109,10 +110,14 @@ class ANETRolloutMCTS(EvaluatedSearchAgent):
         return RolloutWorker
 
     def is_over(self) -> bool:
-        """Whether another move of the rollouts, which takes as long as the last, would be late."""
+        """Whether another move of the rollouts, which takes as long as the last, would be late.
+
+        A search that is stopped is over at once.
+        """
         now = time.perf_counter()
         took, self._looked = now - self._looked, now
-        return now + took > self._deadline
+        is_stopped = isinstance(self.on_slice, Watch) and self.on_slice.is_stopped()
+        return is_stopped or now + took > self._deadline
 
     def _search(self, runs: Sequence[WorkerRun], started: float) -> int:
         """See `TreeSearchAgent`; a batch of rollouts may take longer than all the time there is."""

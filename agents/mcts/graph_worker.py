@@ -53,8 +53,8 @@ class GraphWorker(TreeWorker):
             super().make_room(size, most)
             self.graph = graph.new_graph(size)
 
-    def line(self) -> list[int]:
-        return principal_variation(cast("Tree", self.tree), cast("Graph", self.graph).target)
+    def line(self, first: int | None = None) -> list[int]:
+        return principal_variation(cast("Tree", self.tree), cast("Graph", self.graph).target, first)
 
     def __getstate__(self) -> dict[str, Any]:
         state = {**self.__dict__, "kept": None}

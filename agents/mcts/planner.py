@@ -5,10 +5,12 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from threading import Event
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import numpy as np
 
+from agents.core.agent import StoppedError
 from agents.core.budget import shares, spend
 from agents.mcts.settings import Settings
 from agents.planning.environment import View
@@ -152,26 +154,51 @@ class Planner:
             simulations: How many; None for no limit.
             seconds: How long; None for no limit.
             batch: Simulations that are begun together.
-            show: Called between two slices of the first worker, with its simulations and seconds.
+            show: Called between two slices, with simulations and seconds: of the first worker, and
+                of those that come after it where they search one after another. An exception that
+                it raises ends the search of all.
         """
-
-        def share(
-            run: "WorkerRun", started: float, simulations: int | None, seconds: float | None
-        ) -> int:
-            shown = show if run is runs[0] else None
-            return self._spend(run, started, simulations, seconds, batch, shown)
-
         if (count := len(runs)) == 1:
-            return share(runs[0], started, simulations, seconds)
+            return self._spend(runs[0], started, simulations, seconds, batch, show)
         parts = shares(simulations, count)
         if runs[0].view.compiles:
-            with ThreadPoolExecutor(count) as pool:
-                return sum(pool.map(share, runs, [started] * count, parts, [seconds] * count))
-        each = None if seconds is None else seconds / count
-        return sum(
-            share(run, time.perf_counter(), part, each)
-            for run, part in zip(runs, parts, strict=True)
-        )
+            return self._search_at_once(runs, started, parts, seconds, batch, show)
+        each, done = None if seconds is None else seconds / count, 0
+        for run, part in zip(runs, parts, strict=True):
+            shown = None if show is None else partial(_show_more, show, done)
+            done += self._spend(run, time.perf_counter(), part, each, batch, shown)
+        return done
+
+    def _search_at_once(
+        self,
+        runs: "Sequence[WorkerRun]",
+        started: float,
+        parts: Sequence[int | None],
+        seconds: float | None,
+        batch: int,
+        show: Callable[[int, float], None] | None,
+    ) -> int:
+        """Search with a thread for each worker."""
+        is_stopped = Event()
+
+        def show_first(simulations: int, seconds: float) -> None:
+            assert show is not None
+            try:
+                show(simulations, seconds)
+            except BaseException:
+                is_stopped.set()
+                raise
+
+        def look(simulations: int, seconds: float) -> None:
+            if is_stopped.is_set():
+                raise StoppedError
+
+        def share(run: "WorkerRun", part: int | None) -> int:
+            shown = None if show is None else show_first if run is runs[0] else look
+            return self._spend(run, started, part, seconds, batch, shown)
+
+        with ThreadPoolExecutor(len(runs)) as pool:
+            return sum(pool.map(share, runs, parts))
 
     def _spend(
         self,
@@ -230,6 +257,13 @@ class Planner:
         played = played_since(view, self._saved_root, None)
         if played is not None:
             self.workers[number].take_tree(saved.trees[number], played)
+
+
+def _show_more(
+    show: Callable[[int, float], None], before: int, simulations: int, seconds: float
+) -> None:
+    """Show a search after others that have run so many simulations."""
+    show(before + simulations, seconds)
 
 
 def expect_room(max_nodes: int, num_actions: int) -> None:

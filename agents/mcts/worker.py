@@ -162,9 +162,9 @@ class TreeWorker:
 
     # ---- what it leaves --------------------------------------------------------------------------
 
-    def line(self) -> list[int]:
-        """The most visited actions from the root."""
-        return principal_variation(cast("Tree", self.tree))
+    def line(self, first: int | None = None) -> list[int]:
+        """The most visited actions from the root, or after a `first` action there."""
+        return principal_variation(cast("Tree", self.tree), None, first)
 
     def __getstate__(self) -> dict[str, Any]:
         used = None  # after `reset`, the content of the tree is of no use

@@ -233,6 +233,25 @@ class PolicyAgent(SeededAgent):
         except PolicyError as error:
             raise PolicyError(f"{self.title}: {error}{position_of(env)}", error.row) from error
 
+    def judge(self, env: Any) -> tuple[NDArray[np.float64], float | None]:
+        """What the policy thinks of a position, whatever the `temperature`.
+
+        Returns:
+            ``(num_actions,)``: the probabilities of the actions, 0 for illegal ones; and the value
+            for the agent to move, -1 to 1, or None where the policy has none.
+
+        Raises:
+            ValueError: As `act`.
+        """
+        check_in_play(env)
+        planes, mask = self._seen(env)
+        try:
+            logits, values = self._checked_output(planes[None], mask[None])
+        except PolicyError as error:
+            raise PolicyError(f"{self.title}: {error}{position_of(env)}", error.row) from error
+        value = None if values is None else float(np.clip(values[0], -1.0, 1.0))
+        return softmax(logits)[0], value
+
     def _seen(self, env: Any) -> tuple[NDArray[Any], NDArray[np.int8]]:
         """What the policy sees of an environment: planes ``(rows, columns, K)``, and the mask."""
         raw = env.unwrapped
@@ -369,10 +388,15 @@ class PolicyAgent(SeededAgent):
             env = getattr(state, "env", None)
             where = f" ({position_text(game, state)})" if env is None else position_of(env)
             raise PolicyError(f"{self.title}: {error}, in a search{where}", error.row) from error
-        priors = np.exp(logits - logits.max(axis=1, keepdims=True))
         if values is None:
             values = np.zeros(len(states))
-        return priors / priors.sum(axis=1, keepdims=True), np.clip(values, -1.0, 1.0)
+        return softmax(logits), np.clip(values, -1.0, 1.0)
+
+
+def softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Probabilities in each row, from logits of which some may be -inf."""
+    weights = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return weights / weights.sum(axis=1, keepdims=True)
 
 
 def is_torch_module(value: Any) -> bool:

@@ -152,16 +152,22 @@ def _actions_of(tree: Tree, node: int) -> RootActions:
 # ---- what a tree says ----------------------------------------------------------------------------
 
 
-def principal_variation(tree: Tree, target: NDArray[np.int32] | None = None) -> list[int]:
-    """The line of the most visited actions from the root; of a graph by where its edges lead."""
+def principal_variation(
+    tree: Tree, target: NDArray[np.int32] | None = None, first: int | None = None
+) -> list[int]:
+    """The line of the most visited actions from the root; of a graph by where its edges lead.
+
+    With a `first` action it is the line after that.
+    """
     line: list[int] = []
-    node = ROOT
-    while node >= 0 and tree.child_count[node] > 0:
-        action = root_actions([tree], node).best("visits")
-        node = cast("int", child_by_action(tree, node, action))
-        if tree.visits[node] == 0:
+    node: int | None = ROOT
+    while node is not None and node >= 0 and tree.child_count[node] > 0:
+        is_given = first is not None and not line
+        action = first if is_given else root_actions([tree], node).best("visits")
+        node = child_by_action(tree, node, cast("int", action))
+        if node is None or tree.visits[node] == 0:
             break
-        line.append(action)
+        line.append(cast("int", action))
         node = node if target is None else int(target[node])
     return line
 

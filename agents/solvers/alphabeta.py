@@ -3,12 +3,13 @@
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Annotated, Any, Final, NamedTuple, Protocol, cast
+from functools import partial
+from typing import Annotated, Any, ClassVar, Final, NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.core.agent import SeededAgent, Statistics, with_assumption
+from agents.core.agent import OnSlice, SeededAgent, Statistics, with_assumption
 from agents.core.budget import Pace
 from agents.core.knowledge import knowledge_of
 from agents.core.options import Seconds
@@ -204,12 +205,14 @@ class AlphaBeta(SeededAgent):
             (`visits` is 1 there), exactly so for the best ones and an upper bound for the others;
             `proven` the outcome if a win or loss was seen, or the search came to the ends of all
             games, unless `patterns` left moves out; `simulations` counts positions.
+        on_slice: As in `agents.mcts.tree_search.TreeSearchAgent`.
 
     Raises:
         ValueError: If a parameter is out of its range.
     """
 
     name = "alphabeta"
+    usual_depth: ClassVar[int] = 4  # where neither depth nor seconds are given
 
     def __init__(
         self,
@@ -221,15 +224,20 @@ class AlphaBeta(SeededAgent):
         seed: int | None = None,
         assume: Assumption = None,
     ) -> None:
-        if depth is None:
-            depth = 4 if seconds is None else MOST_DEPTH
         self.depth = depth
+        self.on_slice: OnSlice | None = None
         super().__init__(seed)
         self.seconds = seconds
         self.patterns = patterns
         self.evaluation = None if evaluation is None else _as_evaluation(evaluation)
         self.route = route
         self.assume = assume
+
+    @property
+    def most_depth(self) -> int:
+        """Plies to look ahead, if there is time for them."""
+        usual = self.usual_depth if self.seconds is None else MOST_DEPTH
+        return usual if self.depth is None else self.depth
 
     @property
     def tries_all(self) -> bool:
@@ -248,7 +256,7 @@ class AlphaBeta(SeededAgent):
         return knowledge_of(view.game).search_view(view) if self.patterns else view
 
     def _nodes(self, view: View) -> AlphaBetaNodes:
-        states = view.new_states(min(self.depth, view.game.max_plies()) + 1)
+        states = view.new_states(min(self.most_depth, view.game.max_plies()) + 1)
         view.game.copy(view.root, states[0])
         evaluation: Evaluation = ZeroEvaluation() if self.evaluation is None else self.evaluation
         candidates: Knowledge = NoKnowledge()
@@ -294,17 +302,35 @@ class AlphaBeta(SeededAgent):
         before_compiling = time.perf_counter()
         run = self._search_function(view, nodes)
         started += time.perf_counter() - before_compiling
-        seen = self._deepen(run, nodes, started)
-        best = np.flatnonzero(seen.candidates & (seen.scores == seen.scores[seen.candidates].max()))
+        show = None if self.on_slice is None else partial(self._show, view.assumed, started)
+        seen = self._deepen(run, nodes, started, show)
+        best = seen.best
         action = int(best[int(self._rng.random() * len(best))])
-        found = seen.statistics(action, time.perf_counter() - started, self.tries_all)
-        self.statistics = with_assumption(found, view.assumed)
+        self.statistics = self._statistics(seen, action, view.assumed, started)
         return action
 
+    def _statistics(
+        self, seen: "Seen", action: int, assumed: str | None, started: float
+    ) -> Statistics:
+        found = seen.statistics(action, time.perf_counter() - started, self.tries_all)
+        return with_assumption(found, assumed)
+
+    def _show(self, assumed: str | None, started: float, seen: "Seen") -> None:
+        """Call `on_slice` with a function that gives the statistics so far."""
+        if self.on_slice is not None and len(seen.best) > 0:
+            self.on_slice(lambda: self._statistics(seen, int(seen.best[0]), assumed, started))
+
     def _deepen(
-        self, run: Callable[[AlphaBetaNodes, int], float], nodes: AlphaBetaNodes, started: float
+        self,
+        run: Callable[[AlphaBetaNodes, int], float],
+        nodes: AlphaBetaNodes,
+        started: float,
+        show: Callable[["Seen"], None] | None = None,
     ) -> "Seen":
-        """Search to the depth; with a time limit, one ply deeper each time until it is over."""
+        """Search to the depth; with a time limit, one ply deeper each time until it is over.
+
+        `show` is called now and then with what was seen so far.
+        """
         max_depth = len(nodes.best) - 1
         pace = Pace(started, self.seconds)
         scores = np.full(len(nodes.scores), -np.inf)
@@ -322,12 +348,14 @@ class AlphaBeta(SeededAgent):
                 if tried.any():
                     deepest = tried
                     scores[tried] = nodes.scores[tried]
+                if show is not None:
+                    show(Seen(scores, deepest, outcome, pace.done, depth))
             best = float(scores.max())
             if best > 1 or (found != UNKNOWN and (best < -1 or nodes.control[CUT] == 0)):
                 outcome = (best > 1) - (best < -1)
             if outcome is not None or found == UNKNOWN:
                 break
-        return Seen(scores, deepest, outcome, pace.done)
+        return Seen(scores, deepest, outcome, pace.done, depth)
 
 
 class Seen(NamedTuple):
@@ -340,18 +368,22 @@ class Seen(NamedTuple):
     outcome: int | None
     """Of the position, if it is known among the moves that are looked at."""
     nodes: int
+    depth: int
 
     @property
-    def candidates(self) -> NDArray[np.bool_]:
-        """The actions to choose from: if the deepest ones are found to lose, the others too."""
-        is_lost = self.scores[self.deepest].max() < -1
-        return self.scores > -np.inf if is_lost else self.deepest
+    def best(self) -> NDArray[np.int64]:
+        """The best actions: of the deepest, or of all if these are found to lose."""
+        is_lost = self.scores[self.deepest].max(initial=-np.inf) < -1
+        candidates = self.scores > -np.inf if is_lost else self.deepest
+        highest = self.scores[candidates].max(initial=-np.inf)
+        return np.flatnonzero(candidates & (self.scores == highest))
 
     def statistics(self, action: int, seconds: float, tries_all: bool) -> Statistics:
         """All this as `Statistics`; if moves were left out, nothing counts as proven."""
         tried = self.scores > -np.inf
         values = np.where(tried, np.clip(self.scores, -1, 1) + 0.0, 0.0)  # no -0
-        found = Statistics(tried.astype(np.int64), values, [action], self.nodes, seconds)
+        visits, depth = tried.astype(np.int64), self.depth
+        found = Statistics(visits, values, [action], self.nodes, seconds, depth=depth)
         if not tries_all:
             return found
         wins = self.scores >= max(float(self.scores.max()) - MARGIN, 1 + MARGIN)

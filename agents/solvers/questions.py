@@ -20,9 +20,18 @@ BEYOND: Final = 2**31
 
 
 class Clock:
-    """The limits of one call, in seconds from now on and in positions; None for no limit."""
+    """The limits of one call, in seconds from now on and in positions; None for no limit.
 
-    def __init__(self, seconds: float | None = None, nodes: int | None = None) -> None:
+    `look` is called between two slices of a search; an exception that it raises ends the search.
+    """
+
+    def __init__(
+        self,
+        seconds: float | None = None,
+        nodes: int | None = None,
+        look: Callable[[], None] | None = None,
+    ) -> None:
+        self._look = look
         self.seconds = seconds
         self.most_nodes = nodes
         self.nodes = 0
@@ -47,6 +56,8 @@ class Clock:
             TimeoutError: If the time is over.
             ValueError: If there were too many positions.
         """
+        if self._look is not None:
+            self._look()
         if self.most_nodes is not None and self.nodes > self.most_nodes:
             raise ValueError(
                 f"expected a game that is solved within {self.most_nodes} positions, got a larger "

@@ -25,7 +25,7 @@ from typing import Annotated, Any, Final
 
 import numpy as np
 
-from agents.core.agent import SeededAgent, Statistics, with_assumption
+from agents.core.agent import OnSlice, SeededAgent, Statistics, with_assumption
 from agents.core.knowledge import games_with, knowledge_of
 from agents.core.options import Seconds
 from agents.mcts.uct import UCT
@@ -33,7 +33,7 @@ from agents.planning.environment import View, check_in_play, legal_actions
 from agents.planning.view import Assumption, Route, planner_view
 from agents.registry import BOOKS
 from agents.solvers.exhaustive import ExhaustiveSolver, ForeignTree, NoTactics, TreeState
-from agents.solvers.questions import Clock, ExactSolver
+from agents.solvers.questions import Clock, ExactSolver, ScoreSolver, score_limit
 from hexenv.common.importing import attribute_at, import_on_demand
 from hexenv.common.options import OneOf, Within
 from hexenv.compiled import announced, uses_machine_code
@@ -105,7 +105,8 @@ def scores(
 class Question:
     """A position, and what will answer about it, compiled, in the time allowed from now on.
 
-    The arguments are those of `Solver`; the book is a path or the book itself.
+    The arguments are those of `Solver`; the book is a path or the book itself. `look` is called
+    between two slices of a search.
     """
 
     def __init__(
@@ -116,6 +117,7 @@ class Question:
         route: str = "auto",
         entries: int = TABLE_ENTRIES,
         assume: str | None = None,
+        look: Callable[["Question"], None] | None = None,
     ) -> None:
         self.view = planner_view(env, route, assume)
         check_in_play(env)
@@ -123,7 +125,8 @@ class Question:
         self.solver.prepare()
         self.found: dict[int, int] = {}
         is_foreign = self.view.actions is None
-        self.clock = Clock(seconds, FOREIGN_NODES if is_foreign else None)
+        seen = None if look is None else functools.partial(look, self)
+        self.clock = Clock(seconds, FOREIGN_NODES if is_foreign else None, seen)
 
     def value(self) -> int:
         """The value of the position."""
@@ -235,6 +238,7 @@ class Solver(SeededAgent):
             1 there), `proven` that of the position; `simulations` counts positions searched. Of a
             guess they are those of UCT, but for the actions whose value was found; `proven` is None
             unless that is enough to know the value of the position.
+        on_slice: As in `agents.mcts.tree_search.TreeSearchAgent`.
 
     Raises:
         ValueError: If a parameter is out of its range, or the book is none.
@@ -260,6 +264,7 @@ class Solver(SeededAgent):
         self.table_entries = table_entries
         self.route = route
         self.assume = assume
+        self.on_slice: OnSlice | None = None
         self._guesser = UCT(seconds=1.0, route=route, seed=seed, assume=assume)
 
     def reset(self, seed: int | None = None) -> None:
@@ -274,7 +279,34 @@ class Solver(SeededAgent):
 
     def _question(self, env: Any) -> Question:
         seconds = None if self.seconds is None else SOLVING_SHARE * self.seconds
-        return Question(env, seconds, self.book, self.route, self.table_entries, self.assume)
+        options = self.book, self.route, self.table_entries, self.assume
+        return Question(env, seconds, *options, self.on_slice and self._show)
+
+    def _show(self, question: Question) -> None:
+        """Call `on_slice` with a function that gives the statistics so far."""
+        if self.on_slice is not None:
+            self.on_slice(lambda: _statistics(question, question.found, None))
+
+    def plies_left(self, env: Any) -> dict[int, int]:
+        """In how many plies the game ends by each action that wins or loses, with perfect play.
+
+        The winner is as quick, and the loser as slow, as can be. Empty where the solver does not
+        count plies, as in Hex.
+
+        Raises:
+            TimeoutError: If `seconds` did not suffice.
+            ValueError: As `act`.
+        """
+        question = self._question(env)
+        if not isinstance(question.solver, ScoreSolver):
+            return {}
+        half, ply = score_limit(question.solver.game), int(question.state.ply)
+        found: dict[int, int] = {}
+        for action, score in question.scores().items():
+            if score != 0:
+                is_first = (ply % 2 == 0) == (score > 0)  # whether who began the game wins it
+                found[action] = 2 * (half - abs(score)) - is_first - ply
+        return found
 
     @announced
     def act(self, env: Any) -> int:
@@ -302,7 +334,7 @@ class Solver(SeededAgent):
     def _guess(self, env: Any, question: Question) -> int:
         """The most promising action by what was found in time, and by a search in what is left."""
         left = (self.seconds or 0.0) - question.clock.elapsed()
-        self._guesser.seconds = max(left, SHORTEST_GUESS)
+        self._guesser.seconds, self._guesser.on_slice = max(left, SHORTEST_GUESS), self.on_slice
         favourite, searched = self._guesser.act(env), self._guesser.statistics
         assert searched is not None
         actions = [int(action) for action in legal_actions(env)]
@@ -339,16 +371,17 @@ def guess(
     )
 
 
-def _statistics(question: Question, values: dict[int, int], action: int) -> Statistics:
-    """What the solver found, in the form of a search."""
+def _statistics(question: Question, values: dict[int, int], chosen: int | None) -> Statistics:
+    """What the solver found, in the form of a search; None was chosen where it goes on."""
     legal = list(values)
     num_actions = question.view.game.num_actions()
     visits = np.zeros(num_actions, np.int64)
     visits[legal] = 1
     each = np.zeros(num_actions, np.float64)
     each[legal] = [values[one] for one in legal]
-    best = max(values.values())
-    clock = question.clock
+    best, clock = max(values.values(), default=None), question.clock
+    line = [one for one in legal if values[one] == best][:1] if chosen is None else [chosen]
+    proven = best if chosen is not None or best == 1 else None
     return Statistics(
-        visits, each, [action], clock.nodes, clock.elapsed(), proven=best, proven_actions=legal
+        visits, each, line, clock.nodes, clock.elapsed(), proven=proven, proven_actions=legal
     )

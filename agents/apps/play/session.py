@@ -15,6 +15,7 @@ from typing import Any, Final, Literal, cast
 from agents.apps.play.cells import cell_of, is_by_column
 from agents.arena.match import is_legal, prepare
 from agents.core.agent import Agent, ForfeitError, Statistics
+from agents.core.background import Watch
 from agents.planning.environment import is_over, legal_actions
 from agents.records.record import GameRecord, Search, fits
 from agents.records.recorder import rounded, search_of, start_of
@@ -39,10 +40,6 @@ NOT_YOURS: Final[dict[Status, str]] = {
 
 class SessionError(ValueError):
     """What the person asks for is not possible now; nothing has changed."""
-
-
-class AbandonedError(Exception):
-    """Ends a search whose result is not needed any more."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +154,12 @@ class Task:
         # In an opening the agent searches other positions than the one on the board.
         is_shown = not is_opening(raw.game, raw.state)
         if report is not None and hasattr(self.agent, "on_slice"):
-            cast("Any", self.agent).on_slice = self._watch(report if is_shown else None)
+
+            def show(found: Statistics) -> None:
+                report(search_of(found))
+
+            watch = Watch(show if is_shown else None, REPORT_SECONDS, self.abandoned)
+            cast("Any", self.agent).on_slice = watch
         before: Statistics | None = getattr(self.agent, "statistics", None)
         started = time.perf_counter()
         action = self.agent.act(self.env)
@@ -167,20 +169,6 @@ class Task:
             return Answer(action, seconds)
         search = search_of(found)
         return Answer(action, seconds, search if fits(raw.game, raw.state, search) else None)
-
-    def _watch(self, report: Callable[[Search], None] | None) -> Callable[[Any], None]:
-        """The function that the agent calls between the slices of its search."""
-        reported = time.perf_counter()
-
-        def on_slice(found: Callable[[], Statistics]) -> None:
-            nonlocal reported
-            if self.abandoned.is_set():
-                raise AbandonedError
-            if report is not None and time.perf_counter() - reported >= REPORT_SECONDS:
-                report(search_of(found()))
-                reported = time.perf_counter()
-
-        return on_slice
 
 
 @dataclass(frozen=True)

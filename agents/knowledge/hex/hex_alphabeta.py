@@ -108,6 +108,7 @@ class HexAlphaBeta(AlphaBeta):
     """
 
     name = "hex-alphabeta"
+    usual_depth = 2
 
     def __init__(
         self,
@@ -122,7 +123,6 @@ class HexAlphaBeta(AlphaBeta):
     ) -> None:
         self.width, self.connections = width, connections
         found = TwoDistance() if evaluation == "two-distance" else Resistance(connections)
-        depth = 2 if depth is None and seconds is None else depth
         super().__init__(depth, found, seconds, False, route, seed, assume)
 
     @property
