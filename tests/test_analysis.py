@@ -1,11 +1,13 @@
 """Asking agents about a position, and a search that is watched while it goes on."""
 
 import importlib
+import json
 import threading
 import time
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from environments import legal_actions, make, play_out
 from test_options import AGENTS
 from test_options import make as make_one
@@ -21,7 +23,10 @@ from agents import (
     analysis,
     compare,
 )
+from agents.apps.cli import main
 from agents.planning.environment import UnfitEnvironmentError
+from agents.records import GameRecord
+from agents.records.formats import save_games
 from agents.registry import make_agent, parameters
 from hexenv import connect4_v0
 
@@ -269,3 +274,58 @@ def test_an_opening_with_rules_of_its_own_is_not_shown_as_another_position():
     with analysis(env, "rhmcts:simulations=20", Limit(simulations=20), every=0.0) as going_on:
         for found in going_on:
             assert all(env.unwrapped.is_legal(line.action) for line in found.lines)
+
+
+# ---- the command ---------------------------------------------------------------------------------
+
+
+def run(*words):
+    return CliRunner().invoke(main, ["analyse", *words])
+
+
+def test_the_command_prints_what_analyse_finds():
+    done = run("tictactoe", "--position", "15", "--agent", "solver", "--lines", "9", "--json")
+    assert done.exit_code == 0
+    found = analyse(at("tictactoe", [0, 4]), Solver(seed=1), lines=9)
+    by_move = {line.move: line for line in found.lines}
+    assert {line.move: line for line in Analysis.from_json(done.stdout).lines} == by_move
+
+
+def test_the_command_compares_agents():
+    done = run("tictactoe", "--agent", "random", "--agent", "uct", "--simulations", "9")
+    assert done.exit_code == 0
+    assert done.stdout.splitlines()[1].split() == ["move", "random", "uct"]
+
+
+@pytest.mark.parametrize("suffix", [".json", ".sgf"])
+def test_the_command_looks_at_every_position_of_a_file(tmp_path, suffix):
+    path = tmp_path / f"game{suffix}"
+    record = GameRecord.of("hex", ("board_size=3",), (0, 1, 3, 4, 6))  # the last move wins
+    save_games([record], path)
+    done = run(str(path), "--agent", "random", "--json")
+    positions = [json.loads(line)["position"] for line in done.stdout.splitlines()]
+    assert [position["to_play"] for position in positions] == [0, 1, 0, 1, 0]
+    assert positions[2]["board"] == "XO./.../..."
+    done = run(str(path), "--agent", "random", "--json", "--ply", "2")
+    assert [json.loads(done.stdout)["position"]] == positions[2:3]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("tictactoe", "--position", "11"),
+        ("tictactoe", "--position", "1 4 2 5 3"),
+        ("tictactoe", "--ply", "1"),
+        ("tictactoe", "--seconds", "-1"),
+        ("tictactoe", "--agent", "utc"),
+        ("chess",),
+        ("nothing.sgf",),
+        ("tictactoe", "--stdin", "--agent", "uct", "--agent", "random"),
+        ("chess", "--stdin"),
+    ],
+)
+def test_the_command_refuses(words):
+    done = run(*words)
+    assert done.exit_code in (1, 2)
+    assert "Traceback" not in done.output
+    assert any(word in done.output for word in ("expected", "illegal", "No such file"))

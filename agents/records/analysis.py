@@ -10,7 +10,7 @@ Examples:
 import json
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass, field
 from threading import Condition
@@ -28,7 +28,7 @@ from agents.core.reading import as_object, parse_json
 from agents.core.structured import Count, Text, to_structure
 from agents.planning.clones import clone
 from agents.planning.environment import check_in_play, names_of
-from agents.records.record import Action, Player, Search, Seconds, Share, Value, fits
+from agents.records.record import Action, Player, Search, Seconds, Share, StartPosition, Value, fits
 from agents.records.recorder import rounded, search_of
 from agents.registry import make_agent
 from agents.search.selection import wilson_interval
@@ -47,6 +47,10 @@ EVERY: Final = 0.1
 @dataclass(frozen=True)
 class Limit:
     """How long a search goes on; with both, the first to end counts.
+
+    Examples:
+        >>> Limit(simulations=500)
+        Limit(seconds=None, simulations=500)
 
     Attributes:
         seconds: Of the search, without compilation.
@@ -101,7 +105,7 @@ class Position:
         to_play: Who is to move, 0 or 1.
         parameters: Of the game.
         moves: The moves since the start of the game as people write them; empty if unknown.
-        board: Rows of ``X`` (player 0), ``O`` and ``.``; empty for a game without stones.
+        board: As of `StartPosition`; empty for a game without stones.
     """
 
     game: Text
@@ -117,7 +121,7 @@ class Position:
         if not isinstance(raw, BoardEnv):
             return cls(names_of(env), to_play)
         game, has_stones = raw.game, notation.has_stones(raw.game)
-        board = notation.board_text(game, raw.state) if has_stones else ""
+        board = StartPosition.of(game, raw.state).board if has_stones else ""
         return cls(to_play=to_play, moves=raw.moves, board=board, **about_game(game))
 
     def __str__(self) -> str:
@@ -128,6 +132,11 @@ class Position:
 @dataclass(frozen=True)
 class Analysis:
     """What an agent says of a position. It prints as a table; a notebook shows the board as well.
+
+    Examples:
+        >>> found = analyse(env, "solver", lines=1)  # the third of three in a row
+        >>> [(line.move, line.value, line.plies_left) for line in found.lines]
+        [('3', 1.0, 1)]
 
     Attributes:
         agent: The agent in words.
@@ -237,6 +246,11 @@ class Analysis:
 class Comparison:
     """What several agents say of one position. It prints as a table with a row for each move.
 
+    Examples:
+        >>> print(compare(env, ["solver", "alphabeta"], lines=1))
+        move    solver  alphabeta
+           3  1. +1.00  1. +1.00
+
     Attributes:
         analyses: One of each agent.
     """
@@ -289,7 +303,13 @@ def columns_of(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 # ---- asking --------------------------------------------------------------------------------------
 
 
-def analyse(env: Any, agent: Agent | str, limit: Limit | None = None, lines: int = 3) -> Analysis:
+def analyse(
+    env: Any,
+    agent: Agent | str,
+    limit: Limit | None = None,
+    lines: int = 3,
+    title: str | None = None,
+) -> Analysis:
     """What an agent says of the position of an environment, which stays as it is.
 
     Args:
@@ -298,20 +318,26 @@ def analyse(env: Any, agent: Agent | str, limit: Limit | None = None, lines: int
         limit: How long to search; None: as long as the agent does for a move. An agent without
             such a budget takes the time it needs.
         lines: The most moves to list.
+        title: The agent in words; by default its name, or what it prints.
 
     Raises:
         ValueError: If the game is over, or the agent cannot play in this environment.
     """
-    question = Question(env, agent, lines)
+    question = Question(env, agent, lines, title)
     with question.budget(limit, is_endless=False):
         return question.answer()
 
 
 def compare(
-    env: Any, agents: Sequence[Agent | str], limit: Limit | None = None, lines: int = 3
+    env: Any,
+    agents: Sequence[Agent | str],
+    limit: Limit | None = None,
+    lines: int = 3,
+    titles: Sequence[str] | None = None,
 ) -> Comparison:
     """What several agents say of one position; the arguments are those of `analyse`."""
-    return Comparison(tuple(analyse(env, agent, limit, lines) for agent in agents))
+    named = zip(agents, titles or [None] * len(agents), strict=True)
+    return Comparison(tuple(analyse(env, one, limit, lines, title) for one, title in named))
 
 
 def analysis(
@@ -421,9 +447,9 @@ class RunningAnalysis:
 class Question:
     """A position and the agent that is asked about it; the arguments are those of `analyse`."""
 
-    def __init__(self, env: Any, agent: Agent | str, lines: int) -> None:
+    def __init__(self, env: Any, agent: Agent | str, lines: int, title: str | None = None) -> None:
         self._agent: Any = make_agent(agent) if isinstance(agent, str) else agent
-        self._title = agent if isinstance(agent, str) else repr(agent)
+        self._title = title or (agent if isinstance(agent, str) else repr(agent))
         self._count = whole_number("lines", lines)
         if self._count < 1:
             raise ValueError(f"expected at least one of lines, got {lines}")
@@ -433,7 +459,7 @@ class Question:
         self._rules = raw.game if isinstance(raw, BoardEnv) else None
 
     @contextmanager
-    def budget(self, limit: Limit | None, is_endless: bool) -> Iterator[None]:
+    def budget(self, limit: Limit | None, is_endless: bool) -> Generator[None]:
         """Give the agent another budget for a while, where it has one; it makes no move meanwhile.
 
         An `is_endless` search goes on until it is stopped, if the agent can be stopped.
@@ -460,8 +486,8 @@ class Question:
 
     def is_about(self, statistics: Statistics) -> bool:
         """Whether a search is of this position: in some openings agents search others first."""
-        rules, state = self._rules, getattr(self._env.unwrapped, "state", None)
-        return rules is None or fits(rules, state, search_of(statistics))
+        search = search_of(statistics)
+        return self._rules is None or fits(self._rules, self._env.unwrapped.state, search)
 
     def answer(self, watch: OnSlice | None = None) -> Analysis:
         """What the agent says after its search, which is looked at meanwhile."""

@@ -6,7 +6,7 @@ to compile than it saves.
 """
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -160,15 +160,14 @@ def principal_variation(
     With a `first` action it is the line after that.
     """
     line: list[int] = []
-    node: int | None = ROOT
-    while node is not None and node >= 0 and tree.child_count[node] > 0:
-        is_given = first is not None and not line
-        action = first if is_given else root_actions([tree], node).best("visits")
-        node = child_by_action(tree, node, cast("int", action))
-        if node is None or tree.visits[node] == 0:
+    node = ROOT
+    while node >= 0 and tree.child_count[node] > 0:
+        action = root_actions([tree], node).best("visits") if first is None or line else first
+        child = child_by_action(tree, node, action)
+        if child is None or tree.visits[child] == 0:
             break
-        line.append(cast("int", action))
-        node = node if target is None else int(target[node])
+        line.append(action)
+        node = child if target is None else int(target[child])
     return line
 
 

@@ -336,6 +336,7 @@ class AlphaBeta(SeededAgent):
         scores = np.full(len(nodes.scores), -np.inf)
         deepest = np.zeros(len(scores), np.bool_)
         outcome: int | None = None
+        reached = 0
         for depth in range(1 if self.seconds is not None else max_depth, max_depth + 1):
             nodes.control[:] = 0
             searched, found = nodes._replace(max_depth=depth), UNKNOWN
@@ -346,16 +347,16 @@ class AlphaBeta(SeededAgent):
                 pace.count(int(nodes.control[NODES]) - before)
                 tried = nodes.scores > -np.inf
                 if tried.any():
-                    deepest = tried
+                    deepest, reached = tried, depth
                     scores[tried] = nodes.scores[tried]
                 if show is not None:
-                    show(Seen(scores, deepest, outcome, pace.done, depth))
+                    show(Seen(scores, deepest, outcome, pace.done, reached))
             best = float(scores.max())
             if best > 1 or (found != UNKNOWN and (best < -1 or nodes.control[CUT] == 0)):
                 outcome = (best > 1) - (best < -1)
             if outcome is not None or found == UNKNOWN:
                 break
-        return Seen(scores, deepest, outcome, pace.done, depth)
+        return Seen(scores, deepest, outcome, pace.done, reached)
 
 
 class Seen(NamedTuple):

@@ -16,7 +16,7 @@ from hexenv.common.messages import not_one_of
 __all__ = ["INTERRUPTED", "main"]
 
 NAMES: Final = (
-    "accuracy compile convert curves data gomocup htp learn list match network play "
+    "accuracy analyse compile convert curves data gomocup htp learn list match network play "
     "render serve topp tournament train"
 )
 COMMANDS: Final = {name: name for name in NAMES.split()} | {
