@@ -326,9 +326,7 @@ class Solver(SeededAgent):
             with suppress(TimeoutError):  # then any of them
                 actions = question.quickest(actions)
         action = actions[int(self._rng.random() * len(actions))]
-        self.statistics = with_assumption(
-            _statistics(question, values, action), question.view.assumed
-        )
+        self.statistics = _statistics(question, values, action)
         return action
 
     def _guess(self, env: Any, question: Question) -> int:
@@ -382,6 +380,7 @@ def _statistics(question: Question, values: dict[int, int], chosen: int | None) 
     best, clock = max(values.values(), default=None), question.clock
     line = [one for one in legal if values[one] == best][:1] if chosen is None else [chosen]
     proven = best if chosen is not None or best == 1 else None
-    return Statistics(
+    found = Statistics(
         visits, each, line, clock.nodes, clock.elapsed(), proven=proven, proven_actions=legal
     )
+    return with_assumption(found, question.view.assumed)
