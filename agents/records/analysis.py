@@ -600,4 +600,10 @@ class Question:
         return found
 
     def _text(self, action: int) -> str:
-        return str(action) if self._rules is None else self._rules.action_text(action)
+        return action_text(self._env, action)
+
+
+def action_text(env: Any, action: int) -> str:
+    """An action as people write it; its number in an environment of others."""
+    raw = env.unwrapped
+    return raw.game.action_text(action) if isinstance(raw, BoardEnv) else str(action)

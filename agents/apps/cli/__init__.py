@@ -17,7 +17,7 @@ __all__ = ["INTERRUPTED", "main"]
 
 NAMES: Final = (
     "accuracy analyse compile convert curves data gomocup htp learn list match network play "
-    "render serve topp tournament train"
+    "render review serve topp tournament train"
 )
 COMMANDS: Final = {name: name for name in NAMES.split()} | {
     "compile": "compile_all",

@@ -13,6 +13,7 @@ import hashlib
 import html
 import json
 import re
+from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any, Final
 
@@ -49,12 +50,19 @@ Values = dict[str, Any]
 # ---- the pages -----------------------------------------------------------------------------------
 
 
-def replay_page(record: GameRecord, *, env: Any = None, theme: str = "auto") -> str:
+def replay_page(
+    record: GameRecord,
+    *,
+    env: Any = None,
+    theme: str = "auto",
+    notes: Sequence[tuple[int, str]] = (),
+) -> str:
     """A game as a page to step through, with what the searches found.
 
     The page needs no server and no network; it opens from a file. Its theme is of `PAGE_THEMES`;
     ``auto`` is light or dark, as the reader's system. `env`, a `BoardEnv`, plays a game again that
-    is not of `hexenv`.
+    is not of `hexenv`. `notes` are plies, from 0, with a text: a list under the board, each a click
+    away from the position before its ply.
 
     Raises:
         ValueError: If there is no such theme, or as `replay_data`.
@@ -63,7 +71,8 @@ def replay_page(record: GameRecord, *, env: Any = None, theme: str = "auto") -> 
         raise ValueError(f"expected a theme of {', '.join(PAGE_THEMES)}, got {theme!r}")
     data = replay_data(record, env)
     title = f"{data['title']}: {data['names'][0]} - {data['names'][1]}"
-    return _page("replay.html", "replay.js", title, {**data, "theme": theme})[0]
+    more = {"theme": theme, "notes": list(notes)}
+    return _page("replay.html", "replay.js", title, {**data, **more})[0]
 
 
 def play_page(offered: Values) -> tuple[str, str]:
