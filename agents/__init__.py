@@ -42,7 +42,8 @@ if TYPE_CHECKING:  # a class is imported when it is asked for; see `__getattr__`
     from agents.mcts.uct import UCT
     from agents.policies.network import NetworkAgent, OwnNetworkAgent
     from agents.policies.policy import PolicyAgent
-    from agents.records.analysis import Analysis, Limit, analyse, analysis, compare
+    from agents.records.analysis import Analysis
+    from agents.records.asking import Limit, analyse, analysis, compare
     from agents.solvers.alphabeta import AlphaBeta
     from agents.solvers.solver import Solver
 
@@ -87,10 +88,11 @@ __all__ = [
     "compare",
 ]
 
-ANALYSIS = "Analysis Limit analyse analysis compare"
+ASKING = "Limit analyse analysis compare"
 
 PUBLIC = {path.partition(":")[2]: path for path in AGENTS.values()} | {
-    **{name: f"agents.records.analysis:{name}" for name in ANALYSIS.split()},
+    **{name: f"agents.records.asking:{name}" for name in ASKING.split()},
+    "Analysis": "agents.records.analysis:Analysis",
     "Agent": "agents.core.agent:Agent",
     "ForfeitError": "agents.core.agent:ForfeitError",
     "PolicyAgent": "agents.policies.policy:PolicyAgent",

@@ -17,14 +17,8 @@ from agents.core.formats import Format
 from agents.core.reading import as_object, parse_json
 from agents.core.structured import Count, Text, to_structure
 from agents.planning.environment import is_over
-from agents.records.analysis import (
-    Analysis,
-    Limit,
-    action_text,
-    analyse,
-    columns_of,
-    shown_value,
-)
+from agents.records.analysis import Analysis, columns_of, shown_value
+from agents.records.asking import Limit, action_text, analyse
 from agents.records.record import Action, GameRecord, Player, Share, Value
 from agents.registry import make_agent
 

@@ -10,8 +10,8 @@ import click
 from agents.apps.cli.shared import agents_seed_option, clear_errors, json_option, option_of_game
 from agents.apps.protocols.analysis_engine import AnalysisEngine, serve_lines
 from agents.planning.environment import is_over
-from agents.records.analysis import Limit, compare
-from agents.records.analysis import analyse as analyse_position
+from agents.records.asking import Limit, compare
+from agents.records.asking import analyse as analyse_position
 from agents.records.formats import load_games
 from agents.registry import make_agent, make_environment
 

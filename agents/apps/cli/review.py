@@ -14,7 +14,7 @@ from agents.apps.cli.shared import clear_errors, print_figures
 from agents.core.files import write_text
 from agents.core.reading import names_file, read_text
 from agents.core.workers import LocalPool, Lost, ProcessPool, Worker
-from agents.records.analysis import Limit
+from agents.records.asking import Limit
 from agents.records.formats import load_games
 from agents.records.record import GameRecord
 from agents.records.review import Review, summary

@@ -26,7 +26,8 @@ from agents.core.background import Watch
 from agents.core.options import MOST_SIMULATIONS
 from agents.core.reading import as_object, parse_json
 from agents.core.structured import Count, Text, convert, fields_of
-from agents.records.analysis import Analysis, Limit, Question
+from agents.records.analysis import Analysis
+from agents.records.asking import Limit, Question
 from agents.records.record import StartPosition
 from agents.registry import make_agent, make_environment
 from hexenv.common.messages import not_one_of
