@@ -9,7 +9,6 @@ from hex_oracles import (
     all_positions,
     bits_of,
     brute_force,
-    exact_winner,
     owners_of,
     proven_winner,
     random_bits,
@@ -18,7 +17,7 @@ from hex_oracles import (
 )
 
 from agents.knowledge.bits import WORD
-from agents.knowledge.hex import h_moves, h_search, inferior
+from agents.knowledge.hex import h_search, inferior
 from agents.knowledge.hex.patterns import RING
 from agents.knowledge.hex.surroundings import numbers_of
 from hexenv.compiled import CompiledFunction
@@ -298,124 +297,3 @@ def test_machine_code_and_plain_python_find_the_same():
 def test_refuses_a_board_that_is_too_large():
     with pytest.raises(ValueError, match="169 cells, got 196"):
         h_search.new_connections(196)
-
-
-# ---- stones placed one by one --------------------------------------------------------------------
-
-
-class Moves(Board):
-    """The connections of one player, which follow the stones."""
-
-    def __init__(self, size, player):
-        super().__init__(size, size)
-        self.player = player
-        self.bits = [0, 0]
-        self.marks = []
-        self.links = h_search.new_connections(self.cells, changes=1 << 18)
-        self.find((0, 0), player, False)
-        (remember if JIT else h_moves.remember)(self.links)
-
-    def place(self, cell, owner):
-        self.marks.append((cell, owner, int(self.links.control[0])))
-        follow = place if JIT else h_moves.place
-        assert follow(self.grid, self.player, cell, owner == self.player, ALL, self.links)
-        self.bits[owner] |= 1 << cell
-
-    def take_back(self):
-        cell, owner, mark = self.marks.pop()
-        (undo if JIT else h_search.undo)(self.links, mark)
-        self.bits[owner] ^= 1 << cell
-
-    def held(self):
-        """All that says which connections there are, as bytes."""
-        return [getattr(self.links, name).tobytes() for name in HELD]
-
-
-LISTS = ["sets", "keys", "counts"]
-HELD = ["place_of", "is_chain", "partners", "partner_counts", "are_partners", *LISTS]
-place = CompiledFunction(h_moves.place)
-undo = CompiledFunction(h_search.undo)
-remember = CompiledFunction(h_moves.remember)
-
-
-@needs_compiler
-@pytest.mark.parametrize("player", [0, 1])
-def test_undo_restores_the_same_bytes(player):
-    board, rng = Moves(6, player), np.random.default_rng(11)
-    before, turn = [board.held()], 0
-    for _ in range(600):
-        empty = board.everything & ~(board.bits[0] | board.bits[1])
-        if board.marks and (not empty or rng.random() < 0.45):
-            board.take_back()
-            before.pop()
-            assert board.held() == before[-1]
-            continue
-        cells = [cell for cell in range(board.cells) if empty >> cell & 1]
-        turn += 1
-        board.place(int(rng.choice(cells)), int(rng.integers(2)))
-        before.append(board.held())
-    assert turn > 300
-
-
-def won(board):
-    """Whether stones join the sides; then the other lists no longer follow."""
-    return connected(board, board.cells, board.cells + 1) == 0
-
-
-def check_lists(board, winner):
-    """Each connection that is listed wins where it joins the sides; returns whether one does."""
-    goal = len(board.links.counts) - 1
-    player, bits = board.player, board.bits
-    for kind in (h_search.FULL, h_search.SEMI):
-        first = h_search.first_row(board.links, goal, kind)
-        for row in range(first, first + int(board.links.counts[goal, kind])):
-            carrier = narrow(board.links.sets[row])
-            more = 1 << int(board.links.keys[row]) if kind == h_search.SEMI else 0
-            assert wins_on(winner, bits, player, carrier, board.cells, 1 - player, more)
-    return board.links.counts[goal].sum() > 0
-
-
-@needs_compiler
-@pytest.mark.parametrize(
-    ("size", "count"),
-    [
-        (4, 60),
-        (5, 30),
-        pytest.param(4, 3_000, marks=pytest.mark.slow),
-        pytest.param(5, 500, marks=pytest.mark.slow),
-        pytest.param(6, 150, marks=pytest.mark.slow),
-    ],
-)
-def test_connections_that_follow_the_stones_are_true(size, count):
-    """And they win as often as those that are found from scratch."""
-    rng = np.random.default_rng(12)
-    winner = brute_force(size, size) if size < 5 else exact_winner(size)
-    boards, scratch = [Moves(size, player) for player in (0, 1)], Board(size, size)
-    found, expected = 0, 0
-    for _ in range(count):
-        for turn, cell in enumerate(rng.permutation(size * size).tolist()):
-            for board in boards:
-                board.place(cell, turn & 1)
-                found += check_lists(board, winner)
-                scratch.find(board.bits, board.player, False)
-                expected += scratch.links.counts[-1].sum() > 0
-        for board in boards:
-            while len(board.marks) > rng.integers(3):
-                board.take_back()
-            while board.marks:
-                board.take_back()
-    assert found > 0.99 * expected
-
-
-@pytest.mark.compiled
-@pytest.mark.parametrize(("size", "count"), [(3, 6), pytest.param(4, 8, marks=needs_compiler)])
-def test_each_connection_that_follows_the_stones_holds(size, count):
-    """In all games on its carrier, as those that are found from scratch."""
-    rng, checked = np.random.default_rng(13), 0
-    for turn in range(count):
-        board = Moves(size, turn & 1)
-        for number, cell in enumerate(rng.permutation(size * size)[: size * size // 2].tolist()):
-            board.place(cell, number & 1)
-            if not won(board):
-                checked += check_carriers(board, board.bits, turn & 1)
-    assert checked > 20 * count

@@ -1,13 +1,11 @@
-"""What the connections of Hex find, and how long it takes: by the limits of lists, and by moves.
+"""What the connections of Hex find, and how long it takes, by the limits of their lists.
 
     python tests/benchmarks/hex_connections.py
 
 The positions are from games of RAVE with saved bridges against itself, from `FIRST_PLY` to
 `LAST_PLY`, filled in. Of each limit: how many positions are decided (a winner is known, or no move
 is left to the player to move), which share of the empty cells must be played in the others, and
-the time for one player. Then the same games are followed by moves: the time that a stone takes with
-all that is filled in after it, for both players together (median, and 95th of a hundred), beside
-building from scratch, and how much is known. Times are of the processor, the least of several runs.
+the time for one player. Times are of the processor, the least of several runs.
 """
 
 import argparse
@@ -19,7 +17,7 @@ from rich.console import Console
 
 from agents import RAVE
 from agents.apps.cli.shared import new_table
-from agents.knowledge.hex import h_moves, h_search, inferior
+from agents.knowledge.hex import h_search, inferior
 from hexenv import hex_v0
 from hexenv.compiled import CompiledFunction
 from hexenv.games.base import EMPTY
@@ -29,11 +27,9 @@ LIMITS = [(4, 8, 2), (6, 20, 2), (6, 20, 4), (10, 40, 2), (10, 40, 4), (10, 40, 
 """Connections and semi-connections of a pair of places, and cells of a carrier between two empty
 cells, at most."""
 ALL = 20_000
-CHANGES = 1 << 19
 REPEATS = 5
 
-connect, undo = CompiledFunction(h_search.connect), CompiledFunction(h_search.undo)
-place, remember = CompiledFunction(h_moves.place), CompiledFunction(h_moves.remember)
+connect = CompiledFunction(h_search.connect)
 fill = CompiledFunction(inferior.fill_in)
 
 
@@ -122,67 +118,8 @@ def measure_limits(size: int, games: list[list[int]], count: int) -> list[list[s
     return rows
 
 
-def follow(board: Board, links: Any, old: Any, owners: Any, cell: int) -> None:
-    """Place a stone, and all that is filled in after it."""
-    changed = [cell, *np.flatnonzero(owners != old)]
-    for player in (0, 1):
-        for each in dict.fromkeys(map(int, changed)):
-            own = owners[each] == player
-            if not place(board.grid, player, each, own, ALL, links[player]):
-                raise RuntimeError("the log is too short")
-
-
-def measure_moves(size: int, games: list[list[int]]) -> list[str]:
-    """Times of moves and of building from scratch, and what both know."""
-    board = Board(size)
-    moving, fresh = (
-        [h_search.new_connections(board.cells, changes=CHANGES) for _ in range(2)] for _ in range(2)
-    )
-    times: dict[str, list[float]] = {"move": [], "undo": [], "scratch": []}
-    shares: list[tuple[float, float]] = []
-    for moves in games:
-        old = board.filled(moves[:FIRST_PLY])
-        for player in (0, 1):
-            connect(board.grid, old[: board.cells], player, False, ALL, moving[player])
-            remember(moving[player])
-        for ply in range(FIRST_PLY, min(LAST_PLY, len(moves) - 1)):
-            if old[moves[ply]] != EMPTY:
-                break
-            owners = old.copy()
-            owners[moves[ply]] = ply & 1
-            fill(board.rings, owners)
-            best = {"move": np.inf, "undo": np.inf, "scratch": np.inf}
-            for repeat in range(REPEATS):
-                marks = [int(links.control[0]) for links in moving]
-                start = time.process_time()
-                follow(board, moving, old, owners, moves[ply])
-                best["move"] = min(best["move"], time.process_time() - start)
-                if repeat < REPEATS - 1:
-                    start = time.process_time()
-                    for links, mark in zip(moving, marks, strict=True):
-                        undo(links, mark)
-                    best["undo"] = min(best["undo"], time.process_time() - start)
-                start = time.process_time()
-                for player in (0, 1):
-                    connect(board.grid, owners[: board.cells], player, False, ALL, fresh[player])
-                best["scratch"] = min(best["scratch"], time.process_time() - start)
-            for name, seconds in best.items():
-                times[name].append(1e6 * seconds)
-            mover = 1 - (ply & 1)
-            shares.append((board.left(owners, moving, mover), board.left(owners, fresh, mover)))
-            if shares[-1][0] == 0.0:
-                break
-            old = owners
-    known = np.array(shares)
-    return [
-        f"{size} x {size}", str(len(shares)),
-        *(f"{np.median(v):.0f} / {np.percentile(v, 95):.0f}" for v in times.values()),
-        *(f"{np.sum(each == 0)}, {100 * np.mean(each):.1f} %" for each in known.T),
-    ]  # fmt: skip
-
-
 def main() -> None:
-    """Print both tables."""
+    """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", type=int, nargs="+", default=[11, 13])
     parser.add_argument("--games", type=int, default=40)
@@ -191,17 +128,11 @@ def main() -> None:
     limits = new_table(
         "board", "limits", "decided", "left, if not", "left, of all", "ms, median", "mean", "95th"
     )
-    moves = new_table(
-        "board", "moves", "us, a move", "its undo", "from scratch", "known by moves", "from scratch"
-    )
     for size in options.sizes:
         games = played_games(size, options.games, 0)
         for row in measure_limits(size, games, options.positions):
             limits.add_row(*row)
-        moves.add_row(*measure_moves(size, games))
-    console = Console(width=140)
-    console.print(limits)
-    console.print(moves)
+    Console(width=140).print(limits)
 
 
 if __name__ == "__main__":

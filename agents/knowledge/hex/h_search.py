@@ -158,10 +158,6 @@ class Connections(NamedTuple):
     heads: NDArray[np.int32]
     """``(LARGEST + 3,)``: the first in the list of each size; then that of the rows that are free
     again, and how many rows were ever used."""
-    log: NDArray[np.int64]
-    """``(changes, 6)``: what has changed: which array, which row, and what was there before."""
-    control: NDArray[np.int32]
-    """``(2,)``: how many changes are remembered, or -1 if none are; whether some were forgotten."""
     most_fulls: int
     """The most connections of a pair."""
     most_semis: int
@@ -174,7 +170,6 @@ def new_connections(
     size: int,
     most_fulls: int = FULLS,
     most_semis: int = SEMIS,
-    changes: int = 0,
     of_empty: int = OF_EMPTY,
 ) -> Connections:
     """Room for the connections on a board of so many cells.
@@ -183,7 +178,6 @@ def new_connections(
         size: Of the board.
         most_fulls: The most connections that are kept of a pair of places.
         most_semis: The most semi-connections that are kept of a pair of places.
-        changes: How many are remembered, to be undone; see `agents.knowledge.hex.h_moves`.
         of_empty: The most cells of a carrier between two empty cells.
 
     Raises:
@@ -207,8 +201,6 @@ def new_connections(
         np.zeros((WAITING, 3), np.int16),
         np.zeros(WAITING, np.int32),
         np.zeros(LARGEST + 3, np.int32),
-        np.zeros((changes, 6), np.int64),
-        np.full(2, -1, np.int32),
         most_fulls,
         most_semis,
         of_empty,
@@ -262,43 +254,11 @@ def name_chains(grid: Grid, owners: NDArray[np.int8], player: int, links: Connec
     return False
 
 
-# ---- changes, to be undone -----------------------------------------------------------------------
-
-SET: Final = 0
-COUNT: Final = 1
-PLACE: Final = 2
-CHAIN: Final = 3
-PARTNER: Final = 4
-"""What a change is made to."""
-
-
-@inlined_kernel
-def note(links: Connections, what: int, row: int, old: tuple[int, int, int], more: int) -> None:
-    """Remember what a row held, if changes are remembered."""
-    count = int(links.control[0])
-    if count < 0:
-        return
-    if count == len(links.log):
-        links.control[1] = 1
-        return
-    entry = links.log[count]
-    entry[0], entry[1], entry[2], entry[3], entry[4], entry[5] = what, row, *old, more
-    links.control[0] = count + 1
-
-
 @inlined_kernel
 def write(links: Connections, row: int, carrier: tuple[int, int, int], key: int) -> None:
     """Put a connection into a row."""
-    note(links, SET, row, set_in(links.sets, row), int(links.keys[row]))
     put_set(links.sets, row, carrier)
     links.keys[row] = key
-
-
-@inlined_kernel
-def set_count(links: Connections, pair: int, kind: int, count: int) -> None:
-    """Say how many connections of a kind a pair has."""
-    note(links, COUNT, 2 * pair + kind, (int(links.counts[pair, kind]), 0, 0), 0)
-    links.counts[pair, kind] = count
 
 
 @kernel
@@ -308,32 +268,9 @@ def make_partners(links: Connections, pair: int, one: int, other: int) -> None:
         return
     for place, partner in ((one, other), (other, one)):
         count = int(links.partner_counts[place])
-        note(links, PARTNER, place, (pair, int(links.partners[place, count]), 0), 0)
         links.partners[place, count] = partner
         links.partner_counts[place] = count + 1
     links.are_partners[pair] = True
-
-
-@kernel
-def undo(links: Connections, count: int) -> None:
-    """Take back all changes but the first so many that are remembered."""
-    for number in range(int(links.control[0]) - 1, count - 1, -1):
-        entry = links.log[number]
-        row = int(entry[1])
-        if entry[0] == SET:
-            put_set(links.sets, row, (int(entry[2]), int(entry[3]), int(entry[4])))
-            links.keys[row] = entry[5]
-        elif entry[0] == COUNT:
-            links.counts[row // 2, row % 2] = entry[2]
-        elif entry[0] == PLACE:
-            links.place_of[row] = entry[2]
-        elif entry[0] == CHAIN:
-            links.is_chain[row] = entry[2] != 0
-        else:
-            links.partner_counts[row] -= 1
-            links.partners[row, links.partner_counts[row]] = entry[3]
-            links.are_partners[int(entry[2])] = False
-    links.control[0] = count
 
 
 # ---- the lists -----------------------------------------------------------------------------------
@@ -356,8 +293,8 @@ def room_of(links: Connections, pair: int, kind: int) -> int:
 
 @inlined_kernel
 def may_take(links: Connections, pair: int, kind: int) -> bool:
-    """Whether a list may take another connection; where changes are remembered, always."""
-    return bool(links.control[0] >= 0 or links.counts[pair, kind] < room_of(links, pair, kind))
+    """Whether a list may take another connection."""
+    return bool(links.counts[pair, kind] < room_of(links, pair, kind))
 
 
 @inlined_kernel
@@ -373,43 +310,6 @@ def is_implied(links: Connections, pair: int, carrier: tuple[int, int, int], kin
             if contains(carrier, set_in(links.sets, row)):
                 return True
     return False
-
-
-@kernel
-def remove(links: Connections, pair: int, kind: int, row: int) -> None:
-    """Take a row from a list; the last one takes its place."""
-    count = int(links.counts[pair, kind]) - 1
-    last = first_row(links, pair, kind) + count
-    if row != last:
-        write(links, row, set_in(links.sets, last), int(links.keys[last]))
-    set_count(links, pair, kind, count)
-
-
-@inlined_kernel
-def row_for(links: Connections, pair: int, kind: int, carrier: tuple[int, int, int]) -> int:
-    """A row for a new connection in the list of its pair; `NOWHERE` if there is no room.
-
-    Where changes are remembered, smaller connections may come after larger ones: those that contain
-    the new one are removed, and it may take the place of the largest.
-    """
-    first = first_row(links, pair, kind)
-    count = int(links.counts[pair, kind])
-    largest, most = NOWHERE, size_of(carrier)
-    if links.control[0] >= 0:
-        row = first
-        while row < first + count:
-            old = set_in(links.sets, row)
-            if contains(old, carrier):
-                remove(links, pair, kind, row)
-                count -= 1
-                continue
-            if size_of(old) > most:
-                largest, most = row, size_of(old)
-            row += 1
-    if count == room_of(links, pair, kind):
-        return largest
-    set_count(links, pair, kind, count + 1)
-    return first + count
 
 
 @inlined_kernel
@@ -526,9 +426,10 @@ def apply_or(links: Connections, one: int, other: int, pair: int, last: int) -> 
 def keep(links: Connections, one: int, other: int, carrier: tuple[int, int, int], key: int) -> None:
     """Put a connection on the list of its pair, if there is room, and extend it."""
     pair, kind = pair_of(one, other), FULL if key == IS_FULL else SEMI
-    row = row_for(links, pair, kind, carrier)
-    if row == NOWHERE:
+    if not may_take(links, pair, kind):
         return
+    row = first_row(links, pair, kind) + int(links.counts[pair, kind])
+    links.counts[pair, kind] += 1
     write(links, row, carrier, key)
     if kind == SEMI:
         apply_or(links, one, other, pair, row)
@@ -590,8 +491,6 @@ def connect(
         Whether the player wins: by stones, by a connection of the sides or, with the move, by a
         semi-connection. Then `winning_carrier` and `winning_key` are those of the win.
     """
-    links.control[0] = -1
-    links.control[1] = 0
     if name_chains(grid, owners, player, links):
         join_sides(links)
         return True
@@ -627,8 +526,7 @@ def join_sides(links: Connections) -> None:
     """Note that stones join the sides: a connection without a carrier, and nothing else matters."""
     goal = len(links.counts) - 1
     write(links, first_row(links, goal, FULL), NONE, IS_FULL)
-    set_count(links, goal, FULL, 1)
-    set_count(links, goal, SEMI, 0)
+    links.counts[goal, FULL], links.counts[goal, SEMI] = 1, 0
 
 
 # ---- what follows for the game -------------------------------------------------------------------

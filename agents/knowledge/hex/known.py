@@ -15,8 +15,7 @@
   (`agents.knowledge.hex.openings`).
 
 Where the first stone may still be taken over (`swap`), nothing is proven. Each position is looked
-at anew: a node is several moves from the root, and to follow each of them takes longer
-(`agents.knowledge.hex.h_moves`).
+at anew: a node is several moves from the root, and to follow each of them takes longer.
 """
 
 from typing import Any, Final, NamedTuple
