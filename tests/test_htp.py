@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -72,6 +73,67 @@ def test_what_it_says_of_itself():
     needed = "protocol_version name version known_command list_commands quit boardsize clear_board"
     needed += " play genmove undo showboard time_settings time_left final_score"
     assert set(needed.split()) <= set(commands)
+
+
+class Lines(list):
+    """What a server writes while it analyses, awaited."""
+
+    def next(self, count=1):
+        deadline, before = time.monotonic() + 60, len(self)
+        while len(self) < before + count and time.monotonic() < deadline:
+            time.sleep(0.005)
+        return self[-1]
+
+
+@pytest.fixture
+def analysing():
+    server, lines = HTPServer(make_agent("uct", 1), "uct"), Lines()
+    server.write = lines.append
+    for command in ("boardsize 6", "play b b2", "play w c3"):
+        server.answer(command)
+    return server, lines
+
+
+INFO = re.compile(
+    r"info move (\S+) visits (\d+) winrate ([\d.]+) lcb ([\d.]+) order (\d+) pv ((?:[a-f][1-6] ?)+)"
+)
+
+
+@pytest.mark.parametrize(("command", "whole"), [("lz-analyze", 10_000), ("kata-analyze", 1)])
+def test_an_analysis_goes_on_until_the_next_command(analysing, command, whole):
+    server, lines = analysing
+    assert server.answer(f"7 {command} b 1") == "=7\n"
+    first, later = lines.next(), lines.next(2)
+    for line in (first, later):
+        found = INFO.findall(line)
+        assert [int(order) for *_, order, _ in found] == list(range(len(found)))
+        for move, _, winrate, lcb, _, line_of in found:
+            assert line_of.split()[0] == move
+            assert 0 <= float(lcb) <= float(winrate) <= whole
+        assert {"b2", "c3"}.isdisjoint(move for move, *_ in found)
+    visits = [sum(int(one[1]) for one in INFO.findall(line)) for line in (first, later)]
+    assert visits[0] < visits[1]
+    assert server.answer("name") == "\n= hexenv uct\n\n"
+    count = len(lines)
+    assert server.answer("genmove b").startswith("= ")
+    assert len(lines) == count
+    assert server.answer(command.upper()).startswith("?")
+
+
+def test_an_analysis_is_of_the_colour_that_is_asked_for(analysing):
+    """White to move, and white having begun: then the agent sees the mirror image."""
+    server, lines = analysing
+    server.answer("clear_board")
+    server.answer("play w a2")
+    server.answer("lz-analyze 1")
+    assert "a2" not in [move for move, *_ in INFO.findall(lines.next())]
+    server.answer("clear_board")
+    for cell in ("a1", "b1", "c1", "d1", "e1"):  # a row of white's, who joins left and right
+        server.answer(f"play w {cell}")
+    server.answer("lz-analyze w 1")
+    assert INFO.findall(lines.next())[0][0] == "f1"
+    server.answer("play w f1")
+    assert server.answer("lz-analyze b").startswith("? expected a game in play")
 
 
 def test_a_game_with_ids_comments_and_white_space():

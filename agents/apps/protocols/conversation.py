@@ -36,6 +36,7 @@ class ProtocolServer:
         self._label = label
         self._own_seconds: float | None = getattr(agent, "seconds", None)
         self._since = time.perf_counter()  # when the time of the present answer began
+        self._stdout: BinaryIO | None = None
 
     def answer(self, line: str) -> str:
         """The text to write for a line, with line ends; empty for a line without an answer."""
@@ -46,20 +47,23 @@ class ProtocolServer:
 
         What agents print goes to standard error.
         """
-        stdin, stdout = sys.stdin.buffer, sys.stdout.buffer
+        stdin, self._stdout = sys.stdin.buffer, sys.stdout.buffer
         with redirect_stdout(sys.stderr):
             for line in read_lines(stdin):
-                text = self.answer(line)
-                if text:
-                    try:
-                        stdout.write(text.encode("ascii", "replace"))
-                        stdout.flush()
-                    except BrokenPipeError:
-                        nowhere = os.open(os.devnull, os.O_WRONLY)
-                        os.dup2(nowhere, stdout.fileno())  # so that the process exits without error
-                        return
+                self.write(self.answer(line))
                 if self.is_over:
                     return
+
+    def write(self, text: str) -> None:
+        """Write to whom it answers; it is over where nobody reads that."""
+        if text and self._stdout is not None:
+            try:
+                self._stdout.write(text.encode("ascii", "replace"))
+                self._stdout.flush()
+            except BrokenPipeError:
+                nowhere = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(nowhere, self._stdout.fileno())  # so that the process exits without error
+                self.is_over = True
 
     def _elapsed(self) -> float:
         """Seconds of the present answer so far."""

@@ -8,6 +8,8 @@ for white's next move.
 import re
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
+from functools import partial
 from inspect import signature
 from typing import Final, cast
 
@@ -15,12 +17,17 @@ import hexenv
 from agents.apps.protocols.conversation import ProtocolServer, error_text, set_up, whole_number
 from agents.apps.protocols.exchange import COLOURS, SWAP, mirrored
 from agents.core.agent import Agent
+from agents.core.background import in_background
+from agents.records.analysis import Analysis
+from agents.records.asking import RunningAnalysis, analysis
 from hexenv import hex_v0
 from hexenv.envs.aec import BoardEnv
 from hexenv.games import hex as rules
 from hexenv.games.base import State, StoneGame, cell_owners, new_state
 from hexenv.games.notation import OUT_OF_TURN, from_cells
 
+MOST_ANALYSED: Final = 20
+"""Moves in a line of an analysis."""
 FEWEST_MOVES: Final = 6
 """Least number of moves of Hex that share the main time."""
 
@@ -82,6 +89,8 @@ class HTPServer(ProtocolServer):
         self._stones: dict[int, int] = {}  # colours by cell in the order of play; 0 for black
         self._is_swapped = False  # the swap follows the first stone
         self._envs: dict[tuple[tuple[int, int], bool], BoardEnv] = {}
+        self._analysis: RunningAnalysis | None = None  # that goes on
+        self._writing: Future[None] = Future()  # of its lines
         self._commands: dict[str, Callable[..., str]] = {
             "all_legal_moves": self._all_legal_moves,
             "boardsize": self._boardsize,
@@ -89,8 +98,10 @@ class HTPServer(ProtocolServer):
             "final_score": self._final_score,
             "genmove": self._genmove,
             "hexgui-analyze_commands": lambda: "",
+            "kata-analyze": partial(self._analyse, 1.0),
             "known_command": lambda *words: str(" ".join(words) in self._commands).lower(),
             "list_commands": lambda: "\n".join(self._commands),
+            "lz-analyze": partial(self._analyse, 10_000),
             "name": lambda: f"hexenv {self._label}",
             "param_game": self._param_game,
             "play": self._play,
@@ -106,19 +117,22 @@ class HTPServer(ProtocolServer):
 
     def answer(self, line: str) -> str:
         self._since = time.perf_counter()
+        ended = self._end_analysis()
         text = re.sub(r"[\x00-\x1f\x7f]", "", line.replace("\t", " ")).partition("#")[0]
         words = text.split()
         number = ""
         if len(words) > 1 and re.fullmatch(r"\d+", words[0], re.ASCII):
             number = words.pop(0)
         if not words:
-            return ""
+            return ended
         try:
             mark, answer = "=", self._do(*words)
         except Exception as error:  # any error of an agent, too: the controller needs an answer
             mark, answer = "?", error_text(error)
+        if self._analysis is not None:  # its lines follow, and an empty one with the next command
+            return f"{ended}{mark}{number}\n"
         answer = re.sub(r"\n(?=\n)", "\n ", answer.rstrip())  # an empty line ends an answer
-        return f"{mark}{number} {answer}\n\n"
+        return f"{ended}{mark}{number} {answer}\n\n"
 
     def _do(self, name: str, *arguments: str) -> str:
         if name not in self._commands:
@@ -277,6 +291,39 @@ class HTPServer(ProtocolServer):
         env.begin_at(from_cells(env.game, owners, to_play, details=OUT_OF_TURN), [])
         return env
 
+    # ---- analysis --------------------------------------------------------------------------------
+
+    def _analyse(self, whole: float, *arguments: str) -> str:
+        """Write what the agent thinks, in the form of Leela Zero, until the next command.
+
+        Arguments are the colour to move, by default the other than the last stone's, and the
+        hundredths of a second between two lines; what else front-ends append is ignored.
+        """
+        colours = [colour_number(text) for text in arguments[:1] if not text.isdecimal()]
+        numbers = [int(text) for text in arguments if re.fullmatch(r"\d{1,6}", text, re.ASCII)]
+        last = next(reversed(self._stones.values()), 1)
+        if self._winner() is not None:
+            raise ValueError("expected a game in play, got one that is over")
+        env, is_mirrored = self._position(colours[0] if colours else 1 - last)
+        every = max(numbers[0] if numbers else 100, 1) / 100
+        running = analysis(env, self.agent, lines=MOST_ANALYSED, every=every)
+        self._analysis = running.__enter__()
+        self._writing = in_background(partial(self._write_lines, running, whole, is_mirrored))
+        return ""
+
+    def _write_lines(self, running: RunningAnalysis, whole: float, is_mirrored: bool) -> None:
+        for found in running:
+            self.write(info_line(found, whole, self._size if is_mirrored else None) + "\n")
+
+    def _end_analysis(self) -> str:
+        """End an analysis that goes on; returns what ends its answer."""
+        if self._analysis is None:
+            return ""
+        self._analysis.stop()
+        self._writing.exception()  # waits for the last line
+        self._analysis = None
+        return "\n"
+
     # ---- settings --------------------------------------------------------------------------------
 
     def _time_settings(self, main: str, period: str, stones: str) -> str:
@@ -302,6 +349,34 @@ class HTPServer(ProtocolServer):
     def _quit(self) -> str:
         self.is_over = True
         return ""
+
+
+def info_line(found: Analysis, whole: float, size: tuple[int, int] | None) -> str:
+    """An analysis as Leela Zero and KataGo write it; `whole` is a certain win.
+
+    With a size the position is the mirror image of a board of so many rows and columns.
+    """
+
+    def text(move: str) -> str:
+        if size is None:
+            return SWAP if move == "swap" else move
+        turned = size[::-1]
+        cell = mirrored(rules.new(turned).parse_action(move), turned)
+        return rules.new(size).action_text(cell)
+
+    def share(value: float | None) -> str:
+        won = whole * ((value or 0.0) + 1) / 2
+        return f"{won:.6g}" if whole == 1 else str(round(won))
+
+    parts: list[str] = []
+    for order, line in enumerate(found.lines):
+        words = f"info move {text(line.move)} visits {line.visits} winrate {share(line.value)}"
+        if line.prior is not None:
+            words += f" prior {share(2 * line.prior - 1)}"
+        lcb = line.value if line.low is None else line.low
+        moves = " ".join(map(text, line.line or (line.move,)))
+        parts.append(f"{words} lcb {share(lcb)} order {order} pv {moves}")
+    return " ".join(parts)
 
 
 def colour_number(text: str) -> int:
