@@ -118,6 +118,8 @@ def test_proofs_and_distances_are_told():
         ("initialStones", {"id": "a", "initialStones": [["B", "a1"], ["W", "a1"]]}),
         ("initialStones", {"id": "a", "initialStones": [["B", "q1"]]}),
         ("avoidMoves", {"id": "a", "avoidMoves": []}),
+        ("overrideSettings", {"id": "a", "overrideSettings": None}),
+        ("maxTime", {"id": "a", "overrideSettings": {"maxTime": "long"}}),
         ("action", {"id": "a", "action": "dance"}),
         ("action", {"id": "a", "action": ["terminate"]}),
         ("terminateId", {"id": "a", "action": "terminate"}),

@@ -30,7 +30,7 @@ from agents.records.analysis import Analysis
 from agents.records.asking import Limit, Question
 from agents.records.record import StartPosition
 from agents.registry import make_agent, make_environment
-from hexenv.common.messages import not_one_of
+from hexenv.common.messages import not_one_of, shortened
 from hexenv.envs.aec import BoardEnv
 from hexenv.games import base, notation
 from hexenv.games.base import EMPTY
@@ -170,6 +170,8 @@ class AnalysisEngine:
     def _ask(self, said: Mapping[str, Any]) -> None:
         known = fields_of(Query)
         override: Any = said.get("overrideSettings", {})
+        if not isinstance(override, dict):
+            raise QueryError("overrideSettings", f"expected an object, got {shortened(override)}")
         said = {**said, **{key: override[key] for key in ("maxTime",) if key in override}}
         values: dict[str, Any] = {}
         for name, kind in known.items():

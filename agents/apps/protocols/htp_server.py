@@ -360,7 +360,7 @@ def info_line(found: Analysis, whole: float, size: tuple[int, int] | None) -> st
     def text(move: str) -> str:
         if size is None:
             return SWAP if move == "swap" else move
-        turned = size[::-1]
+        turned = size[1], size[0]
         cell = mirrored(rules.new(turned).parse_action(move), turned)
         return rules.new(size).action_text(cell)
 
