@@ -34,6 +34,10 @@ from hexenv.games import base
 
 NO_END: Final = 1e9
 """Seconds of a search that goes on until it is stopped."""
+LEAST_MORE: Final = 1.0
+"""Seconds in which a solver without a limit may find out how soon games end, or as long as it took
+to find out who wins."""
+SHORTEST: Final = 0.001
 EVERY: Final = 0.1
 """Seconds between two answers of a search that goes on."""
 
@@ -257,8 +261,10 @@ class Question:
             chosen = int(agent.act(self._env))
             left: dict[int, int] = {}
             if hasattr(agent, "plies_left"):
+                used, given = time.perf_counter() - started, agent.seconds
+                more = max(used, LEAST_MORE) if given is None else max(given - used, SHORTEST)
                 with suppress(TimeoutError, StoppedError):
-                    left = agent.plies_left(self._env)
+                    left = agent.plies_left(self._env, more)
         finally:
             if is_watched:
                 agent.on_slice = shown

@@ -277,8 +277,9 @@ class Solver(SeededAgent):
         if self.seconds is not None:
             self._guesser.prepare(env)
 
-    def _question(self, env: Any) -> Question:
-        seconds = None if self.seconds is None else SOLVING_SHARE * self.seconds
+    def _question(self, env: Any, seconds: float | None = None) -> Question:
+        if seconds is None and self.seconds is not None:
+            seconds = SOLVING_SHARE * self.seconds
         options = self.book, self.route, self.table_entries, self.assume
         return Question(env, seconds, *options, self.on_slice and self._show)
 
@@ -287,17 +288,17 @@ class Solver(SeededAgent):
         if self.on_slice is not None:
             self.on_slice(lambda: _statistics(question, question.found, None))
 
-    def plies_left(self, env: Any) -> dict[int, int]:
+    def plies_left(self, env: Any, seconds: float) -> dict[int, int]:
         """In how many plies the game ends by each action that wins or loses, with perfect play.
 
         The winner is as quick, and the loser as slow, as can be. Empty where the solver does not
-        count plies, as in Hex.
+        count plies, as in Hex. It takes longer than to know who wins.
 
         Raises:
-            TimeoutError: If `seconds` did not suffice.
+            TimeoutError: If the seconds did not suffice.
             ValueError: As `act`.
         """
-        question = self._question(env)
+        question = self._question(env, seconds)
         if not isinstance(question.solver, ScoreSolver):
             return {}
         half, ply = score_limit(question.solver.game), int(question.state.ply)

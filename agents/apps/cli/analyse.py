@@ -64,7 +64,7 @@ def analyse(
     With --stdin it is an engine for other programs: one JSON query a line, with the fields of
     KataGo's analysis engine.
 
-    Example: hexenv analyse connect4 --position 4453 --agent solver --agent uct:simulations=10000
+    Example: hexenv analyse connect4 --position 4453 --agent rave --agent uct:simulations=10000
     """
     with clear_errors():
         if is_engine:
