@@ -219,6 +219,11 @@ class Planner:
         first = COMPILED_SLICE if worker.is_fast and show is None and decided is None else 1
         return spend(run.search, started, simulations, seconds, batch, decided, show, first)
 
+    def line_after(self, action: int) -> list[int]:
+        """The line after an action, by the first worker's tree; empty if that did not visit it."""
+        worker = self.workers[0]
+        return [] if worker.tree is None else worker.line(action)
+
     # ---- files -----------------------------------------------------------------------------------
 
     def check_can_be_saved(self, selects_by_patterns: bool) -> None:

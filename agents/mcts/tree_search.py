@@ -126,12 +126,8 @@ class TreeSearchAgent(AgentBase):
         return {**super().__getstate__(), "_find_statistics": None, "_statistics_found": found}
 
     def line_after(self, action: int) -> list[int]:
-        """The line that begins with an action, by the tree that `statistics` are read from.
-
-        Of several workers it is the first one's; empty where that has not visited the action.
-        """
-        worker = self.planner.workers[0]
-        return [] if worker.tree is None else worker.line(action)
+        """The line that the search of `statistics` expects after an action, which is its first."""
+        return self.planner.line_after(action)
 
     def reset(self, seed: int | None = None) -> None:
         check_seed(seed)
