@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.apps.protocols.analysis_engine import LONGEST_LINE, AnalysisEngine, lines_of
+from agents.apps.protocols.analysis_engine import LONGEST_LINE, AnalysisEngine
+from agents.apps.protocols.conversation import raw_lines
 from agents.registry import make_agent
 from hexenv import hex_v0
 
@@ -248,7 +249,7 @@ def test_too_many_positions_are_refused():
 def test_a_line_beyond_the_bound_is_told_and_passed_over():
     stream = io.BytesIO(b'{"id": "' + b"x" * 3 * LONGEST_LINE + b'"}\n\n  \n{"id": "b"}')
     client = Client("random")
-    for line in lines_of(stream):
+    for line in raw_lines(stream, LONGEST_LINE):
         client.engine.take(line)
     refused, answer = client.results()
     assert str(LONGEST_LINE) in refused["error"]

@@ -103,6 +103,8 @@ INFO = re.compile(
 def test_an_analysis_goes_on_until_the_next_command(analysing, command, whole):
     server, lines = analysing
     assert server.answer(f"7 {command} b 1") == "=7\n"
+    assert not lines  # none comes before its answer has been written
+    server.go_on()
     first, later = lines.next(), lines.next(2)
     for line in (first, later):
         found = INFO.findall(line)
@@ -126,11 +128,13 @@ def test_an_analysis_is_of_the_colour_that_is_asked_for(analysing):
     server.answer("clear_board")
     server.answer("play w a2")
     server.answer("lz-analyze 1")
+    server.go_on()
     assert "a2" not in [move for move, *_ in INFO.findall(lines.next())]
     server.answer("clear_board")
     for cell in ("a1", "b1", "c1", "d1", "e1"):  # a row of white's, who joins left and right
         server.answer(f"play w {cell}")
     server.answer("lz-analyze w 1")
+    server.go_on()
     assert INFO.findall(lines.next())[0][0] == "f1"
     server.answer("play w f1")
     assert server.answer("lz-analyze b").startswith("? expected a game in play")

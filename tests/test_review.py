@@ -1,6 +1,7 @@
 """Reviews of games: the values of moves, against exact ones, and what is made of them."""
 
 import json
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from agents.apps.cli import main
 from agents.apps.web.page import replay_page
 from agents.records import GameRecord, StartPosition
 from agents.records.formats import save_games
-from agents.records.review import ERRORS, MARKS, THRESHOLDS, Review, review, summary
+from agents.records.review import ERRORS, THRESHOLDS, Mark, Review, review, summary
 from agents.solvers import solver
 
 BLUNDER = GameRecord.of("tictactoe", (), (4, 0, 1, 2, 7), agents=("me", "you"))  # 8 wins
@@ -73,7 +74,7 @@ def test_a_search_may_review_and_marks_follow_the_losses():
     found = review(random_game("hex-3", 5), "uct:simulations=40", Limit(simulations=80))
     for move, search in zip(found.moves, found.record.searches, strict=True):
         assert search.simulations <= 80
-        assert move.mark in MARKS
+        assert move.mark in get_args(Mark)
         if move.mark in ERRORS:
             assert move.lost >= THRESHOLDS[move.mark]
         if move.mark == "best" and not move.is_exact:

@@ -8,6 +8,7 @@ refused. `agents.core.files` writes files whole, `agents.core.reading` reads the
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,6 +50,15 @@ class Format(NamedTuple):
     def write_json(self, path: str | os.PathLike[str], **about: Any) -> None:
         """Write a file of one object."""
         write_text(path, json.dumps(self.head(**about), indent=1) + "\n")
+
+    def line(self, structure: Any) -> str:
+        """A dataclass with a head, as one line of JSON."""
+        about = {each.name: getattr(structure, each.name) for each in fields(structure)}
+        return json.dumps(self.head(**about), allow_nan=False, default=vars)
+
+    def read_line(self, text: str | bytes) -> dict[str, Any]:
+        """The object that `line` has written, without its format."""
+        return self.read_head(as_object(parse_json(text)))
 
     def read_json(self, path: str | os.PathLike[str], **expected: Any) -> dict[str, Any]:
         """The object in a file, without its format; errors name the file."""

@@ -12,7 +12,8 @@ import copy
 import inspect
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import Any, Final, cast
 
 import numpy as np
@@ -228,10 +229,8 @@ class PolicyAgent(SeededAgent):
         """
         check_in_play(env)
         planes, mask = self._seen(env)
-        try:
+        with self._named_in(env):
             return int(self._choose(planes[None], mask[None])[0])
-        except PolicyError as error:
-            raise PolicyError(f"{self.title}: {error}{position_of(env)}", error.row) from error
 
     def judge(self, env: Any) -> tuple[NDArray[np.float64], float | None]:
         """What the policy thinks of a position, whatever the `temperature`.
@@ -245,12 +244,18 @@ class PolicyAgent(SeededAgent):
         """
         check_in_play(env)
         planes, mask = self._seen(env)
-        try:
+        with self._named_in(env):
             logits, values = self._checked_output(planes[None], mask[None])
-        except PolicyError as error:
-            raise PolicyError(f"{self.title}: {error}{position_of(env)}", error.row) from error
         value = None if values is None else float(np.clip(values[0], -1.0, 1.0))
         return softmax(logits)[0], value
+
+    @contextmanager
+    def _named_in(self, env: Any) -> Generator[None]:
+        """Let errors of the policy name the agent and the position."""
+        try:
+            yield
+        except PolicyError as error:
+            raise PolicyError(f"{self.title}: {error}{position_of(env)}", error.row) from error
 
     def _seen(self, env: Any) -> tuple[NDArray[Any], NDArray[np.int8]]:
         """What the policy sees of an environment: planes ``(rows, columns, K)``, and the mask."""

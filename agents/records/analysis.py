@@ -1,15 +1,14 @@
 """What agents say of a position: tables, pictures and JSON; `agents.records.asking` asks them."""
 
-import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from html import escape
 from typing import Annotated, Any, ClassVar, Final
 
 from msgspec import Meta
 
 from agents.core.agent import html_table
 from agents.core.formats import Format, about_game
-from agents.core.reading import as_object, parse_json
 from agents.core.structured import Count, Text, to_structure
 from agents.planning.environment import names_of
 from agents.records.record import Action, Player, Search, Seconds, Share, StartPosition, Value
@@ -171,7 +170,7 @@ class Analysis:
         return f"{self.title}\n{columns_of(heads, rows)}"
 
     def _repr_html_(self) -> str:
-        return self.picture() + html_table(self.title, *self.table())
+        return self.picture() + html_of(self.title, *self.table())
 
     def picture(self) -> str:
         """The board as SVG, with the shares of the visits or priors; empty without a board."""
@@ -188,12 +187,12 @@ class Analysis:
 
     def to_json(self) -> str:
         """All this as one line of JSON."""
-        return json.dumps(FORMAT.head(**asdict(self)), allow_nan=False)
+        return FORMAT.line(self)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> "Analysis":
         """The analysis that `to_json` has written; ValueError for anything else."""
-        found = to_structure(FORMAT.read_head(as_object(parse_json(text))), cls)
+        found = to_structure(FORMAT.read_line(text), cls)
         if not found.lines:
             raise ValueError("expected lines of an analysis, got none")
         return found
@@ -233,7 +232,7 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         first = self.analyses[0]
-        return first.picture() + html_table(str(first.position), *self.table())
+        return first.picture() + html_of(str(first.position), *self.table())
 
 
 def _in_words(line: Line, rank: int) -> str:
@@ -245,6 +244,11 @@ def _in_words(line: Line, rank: int) -> str:
 def shown_value(value: float, is_exact: bool) -> str:
     """A value as text; 1.00 stands for a proof alone."""
     return f"{hundredths(value, is_exact) / 100:+.2f}"
+
+
+def html_of(title: str, heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """A table of texts for a notebook."""
+    return html_table(title, map(escape, heads), (map(escape, row) for row in rows))
 
 
 def columns_of(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

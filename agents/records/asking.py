@@ -7,7 +7,6 @@ Examples:
     ('3', 1.0, 1)
 """
 
-import math
 import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
@@ -150,12 +149,16 @@ class RunningAnalysis:
         self._error: BaseException | None = None
 
     def __enter__(self) -> Self:
-        self._is_begun = True
-        in_background(self._run)
+        self.start()
         return self
 
     def __exit__(self, *error: object) -> None:
         self.stop()
+
+    def start(self) -> None:
+        """Begin the search, as the block does."""
+        self._is_begun = True
+        in_background(self._run)
 
     def stop(self) -> None:
         """End the search at its next look at the clock; an iteration then ends with what it found.
@@ -196,8 +199,7 @@ class RunningAnalysis:
             self._changed.notify_all()
 
     def _show(self, statistics: Statistics) -> None:
-        found = self._question.describe(statistics)
-        if found.lines and self._question.is_about(statistics):
+        if (found := self._question.seen(statistics)) is not None:
             with self._changed:
                 self._latest = found
                 self._changed.notify_all()
@@ -207,8 +209,7 @@ class Question:
     """A position and the agent that is asked about it; the arguments are those of `analyse`."""
 
     def __init__(self, env: Any, agent: Agent | str, lines: int, title: str | None = None) -> None:
-        self._agent: Any = make_agent(agent) if isinstance(agent, str) else agent
-        self._title = title or (agent if isinstance(agent, str) else repr(agent))
+        self._agent, self._title = with_title(agent, title)
         self._count = whole_number("lines", lines)
         if self._count < 1:
             raise ValueError(f"expected at least one of lines, got {lines}")
@@ -241,10 +242,16 @@ class Question:
                 for name, value in before.items():
                     setattr(agent, name, value)
 
-    def is_about(self, statistics: Statistics) -> bool:
-        """Whether a search is of this position: in some openings agents search others first."""
-        search = search_of(statistics)
-        return self._rules is None or fits(self._rules, self._env.unwrapped.state, search)
+    def seen(self, statistics: Statistics) -> Analysis | None:
+        """What a search that goes on has found; None as long as that is nothing.
+
+        That is so too where it is of another position: in some openings agents search others first.
+        """
+        found = self.describe(statistics)
+        rules, search = self._rules, found.search
+        if rules is None or search is None or fits(rules, self._env.unwrapped.state, search):
+            return found if found.lines else None
+        return None
 
     def answer(self, watch: OnSlice | None = None) -> Analysis:
         """What the agent says after its search, which is looked at meanwhile."""
@@ -261,7 +268,7 @@ class Question:
             chosen = int(agent.act(self._env))
             left: dict[int, int] = {}
             if hasattr(agent, "plies_left"):
-                used, given = time.perf_counter() - started, agent.seconds
+                used, given = time.perf_counter() - started, getattr(agent, "seconds", None)
                 more = max(used, LEAST_MORE) if given is None else max(given - used, SHORTEST)
                 with suppress(TimeoutError, StoppedError):
                     left = agent.plies_left(self._env, more)
@@ -338,7 +345,7 @@ class Question:
             if priors[action] > 0
         ]
         shares = {action: rounded(p) for action, p in enumerate(priors.tolist()) if p > 0}
-        known = None if value is None or math.isnan(value) else rounded(value)
+        known = None if value is None else rounded(value)
         search = Search(seconds, 0, known, priors=shares)
         return self._analysis(lines, search, seconds, known)
 
@@ -360,6 +367,13 @@ class Question:
 
     def _text(self, action: int) -> str:
         return action_text(self._env, action)
+
+
+def with_title(agent: Agent | str, title: str | None) -> tuple[Any, str]:
+    """An agent, perhaps of its name, and the agent in words: the title, its name or its `repr`."""
+    if isinstance(agent, str):
+        return make_agent(agent), title or agent
+    return agent, title or repr(agent)
 
 
 def action_text(env: Any, action: int) -> str:

@@ -6,27 +6,23 @@ the value v of a position, -1 to 1, that is (v + 1) / 2. With a solver (``"solve
 values are exact where it answers in its time.
 """
 
-import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
-from agents.core.agent import Agent, html_table
+from agents.core.agent import Agent
 from agents.core.formats import Format
-from agents.core.reading import as_object, parse_json
 from agents.core.structured import Count, Text, to_structure
 from agents.planning.environment import is_over
-from agents.records.analysis import Analysis, columns_of, shown_value
-from agents.records.asking import Limit, action_text, analyse
+from agents.records.analysis import Analysis, columns_of, html_of, shown_value
+from agents.records.asking import Limit, action_text, analyse, with_title
 from agents.records.record import Action, GameRecord, Player, Share, Value
-from agents.registry import make_agent
 
 FORMAT: Final = Format("hexenv-review")
 Mark = Literal["best", "good", "inaccuracy", "mistake", "blunder"]
 THRESHOLDS: Final[dict[Mark, float]] = {"blunder": 0.2, "mistake": 0.1, "inaccuracy": 0.05}
 """The least probability of winning that such a move loses; of the names the first that fits."""
-MARKS: Final[tuple[Mark, ...]] = ("best", "good", *reversed(THRESHOLDS))
 ERRORS: Final[tuple[Mark, ...]] = tuple(THRESHOLDS)
 
 
@@ -94,8 +90,8 @@ class Review:
 
     def accuracy(self, player: int) -> float | None:
         """100 less the mean loss of a player's moves in per cent; None without a move."""
-        lost = [move.lost for move in self.moves if move.player == player]
-        return 100 * (1 - sum(lost) / len(lost)) if lost else None
+        moves = [move for move in self.moves if move.player == player]
+        return accuracy_of(moves) if moves else None
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """The heads of the columns, and a row for each error."""
@@ -132,16 +128,16 @@ class Review:
         return f"{self.title}\n{columns_of(heads, rows) if rows else 'no errors'}"
 
     def _repr_html_(self) -> str:
-        return html_table(self.title, *self.table())
+        return html_of(self.title, *self.table())
 
     def to_json(self) -> str:
         """All this as one line of JSON."""
-        return json.dumps(FORMAT.head(**vars(self)), allow_nan=False, default=vars)
+        return FORMAT.line(self)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> "Review":
         """The review that `to_json` has written; ValueError for anything else."""
-        found = to_structure(FORMAT.read_head(as_object(parse_json(text))), cls)
+        found = to_structure(FORMAT.read_line(text), cls)
         found.record.check()
         if [move.action for move in found.moves] != list(found.record.actions):
             raise ValueError("expected a reviewed move for each action of the record")
@@ -155,7 +151,6 @@ def review(
     *,
     env: Any = None,
     title: str | None = None,
-    on_ply: Callable[[int], None] | None = None,
 ) -> Review:
     """Review a game, also one that is not finished.
 
@@ -166,25 +161,20 @@ def review(
         limit: How long each position is searched; None: as long as the agent does for a move.
         env: An environment that plays a game that is not of `hexenv`.
         title: The agent in words.
-        on_ply: Called after each position with its ply.
 
     Raises:
         ValueError: If the agent cannot play the game, or says no values.
     """
-    asked: Any = make_agent(agent) if isinstance(agent, str) else agent
-    title = title or (agent if isinstance(agent, str) else repr(agent))
+    asked, title = with_title(agent, title)
     seen: list[Analysis | float] = []  # of each position; at the end of the game its outcome
     texts: list[str] = []
     for ply, at in enumerate(record.replay(env)):
         if ply < len(record.actions):
             texts.append(action_text(at, record.actions[ply]))
         if is_over(at):
-            outcome = record.outcome or 0
-            seen.append(float(outcome))
+            seen.append(float(record.outcome or 0))
         else:
             seen.append(analyse(at, asked, limit, lines=1, title=title))
-        if on_ply is not None:
-            on_ply(ply)
     found = [one for one in seen if isinstance(one, Analysis)]
     if found and all(one.value is None for one in found):
         raise ValueError(f"expected an agent whose analyses have values, got {title}")
@@ -213,13 +203,10 @@ def _reviewed(
         after = -after + 0.0  # no -0
     is_exact = is_proven and now.proven is not None
     lost = 0.0 if before is None or after is None else max(0.0, (before - after) / 2)
-    mark: Mark = "good"
+    fitting: list[Mark] = [name for name, least in THRESHOLDS.items() if lost >= least]
+    mark = fitting[0] if fitting else "good"
     if action == best.action or (is_exact and lost == 0):
-        mark, lost = "best", lost if is_exact else 0.0
-    for name, least in THRESHOLDS.items():
-        if lost >= least:
-            mark = name
-            break
+        mark, lost = "best", 0.0
     line = best.line or (best.move,)
     return ReviewedMove(
         ply, player, action, text, before, after, lost, is_exact, mark, best.move, line
@@ -237,6 +224,11 @@ def _turned(record: GameRecord, moves: Sequence[ReviewedMove]) -> int | None:
         if move.player == loser and (move.before or 0.0) >= 0 > (move.after or 0.0)
     ]
     return kept[-1] if kept else None
+
+
+def accuracy_of(moves: Sequence[ReviewedMove]) -> float:
+    """100 less the mean loss of some moves, at least one, in per cent."""
+    return 100 * (1 - sum(move.lost for move in moves) / len(moves))
 
 
 # ---- many games ----------------------------------------------------------------------------------
@@ -264,8 +256,7 @@ def summary(reviews: Iterable[Review]) -> tuple[list[str], list[list[str]]]:
     for name, played in moves.items():
         wrong = [move.ply + 1 for move in played if move.mark in ERRORS]
         counts = [sum(move.mark == mark for move in played) for mark in ERRORS]
-        accuracy = 100 * (1 - sum(move.lost for move in played) / len(played))
         mean = f"{sum(wrong) / len(wrong):.1f}" if wrong else "-"
-        shown = [len(games[name]), len(played), f"{accuracy:.1f}", *counts, mean, name]
+        shown = [len(games[name]), len(played), f"{accuracy_of(played):.1f}", *counts, mean, name]
         rows.append(list(map(str, shown)))
     return heads, rows

@@ -1,6 +1,5 @@
 """The command `hexenv analyse`."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -13,7 +12,9 @@ from agents.planning.environment import is_over
 from agents.records.asking import Limit, compare
 from agents.records.asking import analyse as analyse_position
 from agents.records.formats import load_games
+from agents.records.record import is_foreign_name
 from agents.registry import make_agent, make_environment
+from hexenv.compiled.cpus import usable_cpus
 
 DEFAULT_AGENT: Final = "uct:seconds=1"
 
@@ -70,7 +71,7 @@ def analyse(
         if is_engine:
             if len(agents) != 1:
                 raise ValueError(f"expected one --agent with --stdin, got {len(agents)}")
-            count = threads or os.cpu_count() or 1
+            count = threads or usable_cpus()
             serve_lines(
                 lambda write: AnalysisEngine(
                     agents[0], source, options, write, count, max(lines, 20), seed
@@ -99,7 +100,8 @@ def _positions(
     ply: int | None,
 ) -> Iterator[Any]:
     """The positions to look at, as environments in play."""
-    if not Path(source).suffix and not Path(source).exists():
+    is_file = Path(source).suffix or Path(source).exists()
+    if is_foreign_name(source) or not is_file:
         if ply is not None or game is not None:
             raise ValueError(f"expected --ply and --game with a file, got {source}")
         env = make_environment(source, options)

@@ -33,9 +33,9 @@ class Reviewer(Worker):
     def __init__(self, agent: str, limit: Limit | None) -> None:
         self._agent, self._limit = agent, limit
 
-    def do(self, task: GameRecord, start_clock: Callable[[], None]) -> Review:
+    def do(self, task: tuple[int, GameRecord], start_clock: Callable[[], None]) -> Review:
         start_clock()
-        return review_game(task, make_agent(self._agent, 0), self._limit, title=self._agent)
+        return review_game(task[1], make_agent(self._agent, 0), self._limit, title=self._agent)
 
 
 @click.command()
@@ -75,7 +75,7 @@ def review(
         limit = Limit(seconds, simulations) if is_limited and not exact else None
         records = [record for path in games for record in load_games(path)]
         kept = _kept(target, records, name)
-        waiting = [number for number in range(len(records)) if number not in kept]
+        waiting = [each for each in enumerate(records) if each[0] not in kept]
         make = functools.partial(Reviewer, name, limit)
         count = min(usable_cpus() if workers is None else workers, len(waiting))
         found: dict[int, Review] = dict(kept)
@@ -84,13 +84,11 @@ def review(
             closing(ProcessPool(make, count) if count > 1 else LocalPool(make)) as pool,
         ):
             task = bar.add_task("games", total=len(waiting))
-            numbers = {id(records[number]): number for number in waiting}
-            for record, outcome in pool.each([records[number] for number in waiting]):
+            for (number, _), outcome in pool.each(waiting):
                 if isinstance(outcome, Lost):
                     raise ValueError(f"a process that reviewed has ended: {outcome.reason}")
-                number = numbers[id(record)]
                 found[number] = outcome
-                _keep(target, number, outcome, len(records))
+                _keep(target, number, outcome)
                 bar.advance(task)
     reviews = [found[number] for number in sorted(found)]
     if as_json:
@@ -130,7 +128,7 @@ def _kept(target: str | None, records: Sequence[GameRecord], agent: str) -> dict
     return found
 
 
-def _keep(target: str | None, number: int, found: Review, count: int) -> None:
+def _keep(target: str | None, number: int, found: Review) -> None:
     """Write a review, if it is to be kept."""
     if target is None:
         return

@@ -9,18 +9,20 @@ import json
 import math
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from queue import PriorityQueue
 from threading import Event, Lock, Thread
-from typing import Annotated, Any, BinaryIO, Final, Literal, cast
+from typing import Annotated, Any, Final, Literal, cast
 
+import numpy as np
 from msgspec import Meta
 
 import hexenv
 from agents.apps.play.cells import cell_of, is_by_column
-from agents.apps.protocols.conversation import error_text
+from agents.apps.play.titles import SIZES
+from agents.apps.protocols.conversation import error_text, raw_lines
 from agents.core.agent import Statistics, StoppedError
 from agents.core.background import Watch
 from agents.core.options import MOST_SIMULATIONS
@@ -28,7 +30,6 @@ from agents.core.reading import as_object, parse_json
 from agents.core.structured import Count, Text, convert, fields_of
 from agents.records.analysis import Analysis
 from agents.records.asking import Limit, Question
-from agents.records.record import StartPosition
 from agents.registry import make_agent, make_environment
 from hexenv.common.messages import not_one_of, shortened
 from hexenv.envs.aec import BoardEnv
@@ -144,7 +145,9 @@ class AnalysisEngine:
     # ---- queries ---------------------------------------------------------------------------------
 
     def take(self, line: bytes) -> None:
-        """Take a line; its answers are written as they come."""
+        """Take a line; its answers are written as they come. A blank one has none."""
+        if line.isspace():
+            return
         said: Mapping[str, Any] = {}
         try:
             if len(line) >= LONGEST_LINE:
@@ -200,6 +203,7 @@ class AnalysisEngine:
     def _tasks_of(self, query: Query) -> list[Task]:
         """The positions of a query."""
         turns = (len(query.moves),) if query.analyzeTurns is None else query.analyzeTurns
+        wanted = set(turns)
         if len(turns) > MOST_WAITING:
             raise QueryError("analyzeTurns", f"expected at most {MOST_WAITING}, got {len(turns)}")
         if max(turns, default=0) > len(query.moves):
@@ -209,7 +213,7 @@ class AnalysisEngine:
         env.reset(options=_start_of(env.unwrapped.game, query))
         found: dict[int, Any] = {}
         for turn in range(len(query.moves) + 1):
-            if turn in turns:
+            if turn in wanted:
                 if not env.agents or any(env.terminations.values()):
                     raise QueryError("analyzeTurns", f"expected turns in play, got {turn}, the end")
                 found[turn] = env.clone()
@@ -292,8 +296,7 @@ class AnalysisEngine:
 
         def show(statistics: Statistics) -> None:
             nonlocal last
-            found = question.describe(statistics)
-            if found.lines and question.is_about(statistics):
+            if (found := question.seen(statistics)) is not None:
                 last = found
                 if query.reportDuringSearchEvery is not None and not task.stopped.is_set():
                     self._write({**task.head, "isDuringSearch": True, **self._told(task, found)})
@@ -350,10 +353,6 @@ class AnalysisEngine:
             self._write_one(answer)
 
 
-SIZES: Final = ("board_size", "rows", "columns")
-"""The options of games that say the size of the board."""
-
-
 def _share(value: float | None) -> float | None:
     """A value, -1 to 1, as the probability of a win."""
     return None if value is None else (value + 1) / 2
@@ -382,13 +381,11 @@ def _start_of(game: Any, query: Query) -> dict[str, Any] | None:
             raise QueryError("initialStones", f"expected empty cells, got {text} twice, or no cell")
         owners[cell] = COLOURS.index(colour)
     first = query.initialPlayer or (query.moves[0][0] if query.moves else None)
-    symbols = {EMPTY: ".", 0: "X", 1: "O"}
-    text = "".join(symbols[owner] for owner in owners)
-    rows = [text[start : start + game.columns] for start in range(0, len(text), game.columns)]
     counts = [owners.count(player) for player in (0, 1)]
     to_play = int(counts[0] > counts[1]) if first is None else COLOURS.index(first)
     try:
-        return {"state": StartPosition("/".join(rows), to_play).state(game)}
+        cells = np.array(owners, np.int8).reshape(game.rows, game.columns)
+        return {"state": notation.from_cells(game, cells, to_play, details=notation.OUT_OF_TURN)}
     except ValueError as error:
         raise QueryError("initialStones", str(error)) from None
 
@@ -427,16 +424,6 @@ def serve_lines(new_engine: Callable[[Callable[[dict[str, Any]], None]], Analysi
 
     with redirect_stdout(sys.stderr):
         engine = new_engine(write)
-        for line in lines_of(stdin):
+        for line in raw_lines(stdin, LONGEST_LINE):
             engine.take(line)
         engine.finish()
-
-
-def lines_of(stream: BinaryIO) -> Iterator[bytes]:
-    """Lines that are not blank; of one beyond `LONGEST_LINE` bytes the beginning."""
-    while data := stream.readline(LONGEST_LINE):
-        line = data
-        while len(data) == LONGEST_LINE and not data.endswith(b"\n"):
-            data = stream.readline(LONGEST_LINE)
-        if not line.isspace():
-            yield line

@@ -53,6 +53,10 @@ class ProtocolServer:
                 self.write(self.answer(line))
                 if self.is_over:
                     return
+                self.go_on()
+
+    def go_on(self) -> None:
+        """Begin what follows an answer that has been written; mostly nothing."""
 
     def write(self, text: str) -> None:
         """Write to whom it answers; it is over where nobody reads that."""
@@ -115,12 +119,18 @@ def search_seconds(limit: float) -> float:
 # ---- lines ---------------------------------------------------------------------------------------
 
 
+def raw_lines(stream: BinaryIO, longest: int) -> Iterator[bytes]:
+    """Lines as they come; of one with more than `longest` bytes the beginning."""
+    while data := stream.readline(longest):
+        yield data
+        while len(data) == longest and not data.endswith(b"\n"):
+            data = stream.readline(longest)
+
+
 def read_lines(stream: BinaryIO) -> Iterator[str]:
     """Lines as they come, without their ends, each at most `LONGEST_LINE` characters."""
-    while data := stream.readline(LONGEST_LINE):
+    for data in raw_lines(stream, LONGEST_LINE):
         yield data.decode("ascii", "replace").rstrip("\r\n")
-        while len(data) == LONGEST_LINE and not data.endswith(b"\n"):
-            data = stream.readline(LONGEST_LINE)
 
 
 def whole_number(text: str) -> int | None:

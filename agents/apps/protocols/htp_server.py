@@ -90,7 +90,8 @@ class HTPServer(ProtocolServer):
         self._is_swapped = False  # the swap follows the first stone
         self._envs: dict[tuple[tuple[int, int], bool], BoardEnv] = {}
         self._analysis: RunningAnalysis | None = None  # that goes on
-        self._writing: Future[None] = Future()  # of its lines
+        self._write_lines: Callable[[], None] | None = None  # of it, once its answer has begun
+        self._writing: Future[None] | None = None
         self._commands: dict[str, Callable[..., str]] = {
             "all_legal_moves": self._all_legal_moves,
             "boardsize": self._boardsize,
@@ -307,21 +308,28 @@ class HTPServer(ProtocolServer):
         env, is_mirrored = self._position(colours[0] if colours else 1 - last)
         every = max(numbers[0] if numbers else 100, 1) / 100
         running = analysis(env, self.agent, lines=MOST_ANALYSED, every=every)
-        self._analysis = running.__enter__()
-        self._writing = in_background(partial(self._write_lines, running, whole, is_mirrored))
+        size = self._size if is_mirrored else None
+
+        def write_lines() -> None:
+            for found in running:
+                self.write(info_line(found, whole, size) + "\n")
+
+        running.start()
+        self._analysis, self._write_lines = running, write_lines
         return ""
 
-    def _write_lines(self, running: RunningAnalysis, whole: float, is_mirrored: bool) -> None:
-        for found in running:
-            self.write(info_line(found, whole, self._size if is_mirrored else None) + "\n")
+    def go_on(self) -> None:
+        if self._write_lines is not None:
+            self._writing, self._write_lines = in_background(self._write_lines), None
 
     def _end_analysis(self) -> str:
         """End an analysis that goes on; returns what ends its answer."""
         if self._analysis is None:
             return ""
         self._analysis.stop()
-        self._writing.exception()  # waits for the last line
-        self._analysis = None
+        if self._writing is not None:
+            self._writing.exception()  # waits for the last line
+        self._analysis = self._write_lines = self._writing = None
         return "\n"
 
     # ---- settings --------------------------------------------------------------------------------
