@@ -44,6 +44,7 @@ if TYPE_CHECKING:  # a class is imported when it is asked for; see `__getattr__`
     from agents.policies.policy import PolicyAgent
     from agents.records.analysis import Analysis
     from agents.records.asking import Limit, analyse, analysis, compare
+    from agents.records.explaining import explain
     from agents.solvers.alphabeta import AlphaBeta
     from agents.solvers.solver import Solver
 
@@ -86,12 +87,14 @@ __all__ = [
     "analyse",
     "analysis",
     "compare",
+    "explain",
 ]
 
 ASKING = "Limit analyse analysis compare"
 
 PUBLIC = {path.partition(":")[2]: path for path in AGENTS.values()} | {
     **{name: f"agents.records.asking:{name}" for name in ASKING.split()},
+    "explain": "agents.records.explaining:explain",
     "Analysis": "agents.records.analysis:Analysis",
     "Agent": "agents.core.agent:Agent",
     "ForfeitError": "agents.core.agent:ForfeitError",

@@ -10,7 +10,8 @@ import pytest
 from test_page import HOSTILE, recorded
 from web_games import serving
 
-from agents.apps.web.page import replay_page
+from agents import explain
+from agents.apps.web.page import explain_page, replay_page
 from agents.records import GameRecord, Search, load_record
 from agents.registry import make_environment
 from hexenv.games import base
@@ -703,3 +704,31 @@ def test_the_replay_of_a_served_game(open_page, address):
         "human",
         "uct:simulations=50",
     ]
+
+
+# ---- a search step by step -----------------------------------------------------------------------
+
+
+def test_a_search_is_stepped_through(open_page, tmp_path):
+    """Phases by keys and buttons; the tree, the scores and the board are those of the steps."""
+    env = make_environment("connect4", ())
+    env.reset(options={"moves": "4453"})
+    found = explain(env, "uct:seed=1", 40)
+    (tmp_path / "search.html").write_text(explain_page(found), encoding="utf-8")
+    page = open_page((tmp_path / "search.html").as_uri(), PHONE)
+    last = found.steps[-1]
+    page.keyboard.press("End")
+    assert text(page, "#where") == "40 / 40"
+    assert page.locator("#tree circle").count() == 1 + len({step.actions for step in found.steps})
+    assert page.locator("#way button").count() == 1 + len(last.actions)
+    page.keyboard.press("ArrowLeft")
+    assert "playout" in text(page, "#phases [aria-current]")
+    owners = base.cell_owners(found.game, last.end)
+    assert [stones(page, player) for player in (0, 1)] == [(owners == one).sum() for one in (0, 1)]
+    page.locator("#way button").first.click()
+    assert text(page, "#children tr.chosen td:first-child") == found.game.action_text(
+        last.actions[0]
+    )
+    page.locator("#back").click()
+    assert "expansion" in text(page, "#phases [aria-current]")
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]

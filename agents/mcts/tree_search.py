@@ -149,21 +149,24 @@ class TreeSearchAgent(AgentBase):
     @announced
     def prepare(self, env: Any) -> None:
         """Compile now what `act` needs in such an environment."""
-        found = self.statistics  # before the trees change
-        plain = self.advisers.after_opening(self._planned(env)[1])
+        self.begin(env, skips_opening=True)
+
+    def begin(self, env: Any, skips_opening: bool = False) -> WorkerRun:
+        """A search from an empty tree, without a look for wins, to be run by others than `act`."""
+        found, plain = self.statistics, self._planned(env)[1]  # before the trees change
+        plain = self.advisers.after_opening(plain) if skips_opening else plain
         view = self.advisers.search_view(plain)
         self.planner.forget()
         self.advisers.win_finder(plain, view)
         self._prepare_trees(plain, view)
-        self.planner.workers[0].new_run(view, self)
         self.statistics = found
+        return self.planner.workers[0].new_run(view, self)
 
     def play_many(self, env: Any, count: int, threads: int | None = None) -> "ManyGames | None":
         """The agent in many games at once, in environments like one of hexenv.
 
-        None if it can play them only one by one: with several workers, a budget of time, knowledge,
-        a graph or anything else besides one tree with a number of simulations, and where its class
-        is one of yours that does not say ``plays_many = True``.
+        None if it can play them only one by one: with anything else than one tree and a number of
+        simulations, and where its class is one of yours that does not say ``plays_many = True``.
         """
         from agents.mcts.many_games import many_searches  # few programs play many
 
@@ -261,8 +264,7 @@ class TreeSearchAgent(AgentBase):
 
         Raises:
             OSError: If the file cannot be written.
-            ValueError: If there is no tree, or it is over a foreign environment, or a graph, or its
-                selection looks at patterns.
+            ValueError: If there is none, or it is a graph, over a foreign environment or patterns.
         """
         self.planner.check_can_be_saved(self.advisers.selects_by_patterns)
         if self.statistics is None:
@@ -272,14 +274,12 @@ class TreeSearchAgent(AgentBase):
     def load(self, path: str | os.PathLike[str]) -> None:
         """Read a tree that an agent of the same kind has saved, to begin with it in every game.
 
-        It is used in positions that the tree knows, and left alone elsewhere, as over foreign
-        environments; what a policy has learnt besides the tree is not in the file. A tree of
-        another game, or one with moves against the rules, is refused by the first `act`.
+        It is used in positions that the tree knows, but not over foreign environments; what a
+        policy has learnt besides is not in the file. The first `act` refuses one of another game.
 
         Raises:
             OSError: If the file cannot be read.
-            ValueError: If it is damaged, or of another variant or number of trees, or this agent
-                searches graphs, or selects by patterns.
+            ValueError: If it is damaged, or of another variant or number of trees, or as `save`.
         """
         self.planner.check_can_be_saved(self.advisers.selects_by_patterns)
         self.planner.load(path)

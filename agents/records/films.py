@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Final, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,9 @@ from hexenv.render.look import DEFAULT_LOOK, Look
 from hexenv.render.overlay import Overlay, numbers_in_game, overlay_of_shares, overlay_of_values
 from hexenv.render.rgb import render_rgb
 from hexenv.render.svg import animated_svg, render_svg
+
+if TYPE_CHECKING:
+    from agents.records.explaining import Explanation
 
 OverlayName = Literal["none", "visits", "values", "priors"]
 OVERLAYS: Final[tuple[OverlayName, ...]] = get_args(OverlayName)
@@ -124,6 +127,28 @@ def film_of(
         raise ValueError(f"expected a record with {overlay} of searches to show, got none")
     numbers = numbers_in_game(game, states) if numbered else [None] * len(states)
     return Film(game, states, overlays, list(numbers), look)
+
+
+def film_of_search(found: "Explanation", look: Look = DEFAULT_LOOK) -> Film:
+    """The film of a search step by step.
+
+    Of each simulation the position that it went down to, the end of its playout, if it has one, and
+    the root with the shares of the visits so far.
+    """
+    game, root = found.game, found.root
+    visits = np.zeros(game.num_actions())
+    states: list[State] = []
+    overlays: list[Overlay | None] = []
+    for number, step in enumerate(found.steps, 1):
+        leaf = base.clone(game, root)
+        for action in step.actions:
+            game.step(leaf, action)
+        shown = [leaf] if step.end is None else [leaf, step.end]
+        visits[list(step.actions[:1])] += 1
+        states += [*shown, root]
+        title = f"visits in per cent, after simulation {number}"
+        overlays += [*[None] * len(shown), overlay_of_shares(game, root, visits, title=title)]
+    return Film(game, states, overlays, [None] * len(states), look)
 
 
 def positions_of(record: GameRecord, env: Any = None) -> tuple[Game, list[State]]:

@@ -4,7 +4,7 @@ A *frame* is one position of a game: its stones, the move that led there, whose 
 the player to move found in a search. A page has a list of them, from the start of the game on.
 
 Styles, scripts and data are within the page, and nothing else is loaded. The sources are in
-``static``; both pages share `viewer.html`, `tools.html` and `SHARED_SCRIPTS`. Texts from records
+``static``; the pages share `viewer.html`, `tools.html` and `SHARED_SCRIPTS`. Texts from records
 are only data for the scripts, which show them as text and never as HTML.
 """
 
@@ -12,6 +12,7 @@ import base64
 import hashlib
 import html
 import json
+import math
 import re
 from collections.abc import Sequence
 from importlib.resources import files
@@ -20,6 +21,7 @@ from typing import Any, Final
 from agents.apps.play.cells import arrow_of, cell_of, cells_of
 from agents.apps.play.titles import title_of
 from agents.records import GameRecord, Search
+from agents.records.explaining import Candidate, Choice, Explanation, Step
 from agents.records.films import positions_of
 from hexenv.games import base
 from hexenv.games.base import EMPTY, NO_ACTION, Game, State
@@ -41,6 +43,8 @@ SHARED_SCRIPTS: Final = ("overlays.js", "board.js", "curve.js", "viewer.js")
 NO_NETWORK: Final = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'"
 MIDDLE_LUMINANCE: Final = 0.179
 """A colour of this luminance has the same contrast with black as with white."""
+MAX_CANDIDATES: Final = 8
+"""Children of a node whose scores are shown."""
 MAX_LINE: Final = 20
 """Moves of a principal variation that are shown."""
 
@@ -67,25 +71,37 @@ def replay_page(
     Raises:
         ValueError: If there is no such theme, or as `replay_data`.
     """
-    if theme not in PAGE_THEMES:
-        raise ValueError(f"expected a theme of {', '.join(PAGE_THEMES)}, got {theme!r}")
+    check_theme(theme)
     data = replay_data(record, env)
     title = f"{data['title']}: {data['names'][0]} - {data['names'][1]}"
     more = {"theme": theme, "notes": list(notes)}
-    return _page("replay.html", "replay.js", title, {**data, **more})[0]
+    return _page("replay.html", ("player.js", "replay.js"), title, {**data, **more})[0]
+
+
+def explain_page(found: Explanation, *, theme: str = "auto") -> str:
+    """A search as a page to step through, simulation by simulation; see `replay_page`."""
+    check_theme(theme)
+    data = {"title": found.title, "theme": theme, **explain_data(found)}
+    return _page("explain.html", ("player.js", "explain.js"), found.title, data)[0]
 
 
 def play_page(offered: Values) -> tuple[str, str]:
     """The page to play on, for what `choices` offers, and its Content-Security-Policy."""
     data = {"theme": "auto", "offered": offered}
-    return _page("play.html", "play.js", "hexenv", data, "; connect-src 'self'")
+    return _page("play.html", ("play.js",), "hexenv", data, "; connect-src 'self'")
+
+
+def check_theme(theme: str) -> None:
+    """Refuse a theme that pages do not have, with a ValueError."""
+    if theme not in PAGE_THEMES:
+        raise ValueError(f"expected a theme of {', '.join(PAGE_THEMES)}, got {theme!r}")
 
 
 def _page(
-    template: str, script: str, title: str, data: Values, policy: str = ""
+    template: str, scripts: tuple[str, ...], title: str, data: Values, policy: str = ""
 ) -> tuple[str, str]:
     """A page and its Content-Security-Policy, which allows only the page's own script."""
-    code = "\n".join(_source(name) for name in (*SHARED_SCRIPTS, script))
+    code = "\n".join(_source(name) for name in (*SHARED_SCRIPTS, *scripts))
     digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
     policy = f"{NO_NETWORK}; script-src 'sha256-{digest}'{policy}"
     parts = {
@@ -259,6 +275,70 @@ def line_view(game: Game, state: State, actions: tuple[int, ...]) -> tuple[list[
         line.append({"text": text, "cell": cell, "player": int(game.to_play(state))})
         game.step(state, action)
     return line, bool(game.is_terminal(state))
+
+
+def explain_data(found: Explanation) -> Values:
+    """The data of the page that explains a search.
+
+    Returns:
+        ``parts``, as those of an `Explanation`; ``board`` (`board_data`); ``root`` (`frame_view`);
+        and ``steps``, each with ``way`` (`line_view`), ``end`` (of a `frame_view`, or
+        None), ``reward``, ``isExpanded``, ``after`` (visits, value and proof of each node on the
+        way), and ``choices``, whose ``candidates`` are the best ones of ``count``.
+    """
+    game, root = found.game, found.root
+    return {
+        "parts": found.parts,
+        "board": board_data(game),
+        "root": frame_view(game, root),
+        "steps": [_step_view(game, root, step) for step in found.steps],
+    }
+
+
+def _step_view(game: Game, root: State, step: Step) -> Values:
+    way, _ = line_view(game, root, step.actions)
+    end = None if step.end is None else frame_view(game, step.end)
+    after = zip(step.visits, map(_short, step.values), step.proofs, strict=True)
+    return {
+        "way": way,
+        "end": end and {key: end[key] for key in ("owners", "winning", "outcome")},
+        "reward": _short(step.reward),
+        "isExpanded": step.is_expanded,
+        "after": list(after),
+        "choices": [
+            {
+                "text": game.action_text(choice.action),
+                "reason": choice.reason,
+                "count": len(choice.candidates),
+                "candidates": [_candidate_view(game, one) for one in _shown(choice)],
+                "others": [(factor, game.action_text(one)) for factor, one in choice.others],
+            }
+            for choice in step.choices
+        ],
+    }
+
+
+def _shown(choice: Choice) -> list[Candidate]:
+    """The first candidates, and the one that was chosen."""
+    first = list(choice.candidates[:MAX_CANDIDATES])
+    chosen = [one for one in choice.candidates[len(first) :] if one.action == choice.action]
+    return first[: MAX_CANDIDATES - len(chosen)] + chosen
+
+
+def _candidate_view(game: Game, one: Candidate) -> Values:
+    return {
+        "text": game.action_text(one.action),
+        "visits": one.visits,
+        "value": _short(one.value),
+        "score": _short(one.score),
+        "parts": list(map(_short, one.parts)),
+        "isLeftOut": one.is_left_out,
+    }
+
+
+def _short(number: float | None) -> float | None:
+    """A number with few digits, of which a page has many; None for what JSON cannot say."""
+    return None if number is None or not math.isfinite(number) else round(number, 4)
 
 
 def choices_view(game: Game, state: State, legal: list[int]) -> Values:
