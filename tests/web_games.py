@@ -51,7 +51,7 @@ def state_of(game):
 
 
 @contextmanager
-def serving(extra=(), port=0, **options):
+def serving(extra=(), port=0, service=None, **options):
     """A server on a thread of its own: its port, and its games."""
     uvicorn, *_ = (
         pytest.importorskip(name, reason="the extra web is not installed")
@@ -64,7 +64,7 @@ def serving(extra=(), port=0, **options):
 
     socket = listen("127.0.0.1", port)
     games = Games(extra, **options)
-    server = uvicorn.Server(config(make_app(games)))
+    server = uvicorn.Server(config(make_app(games, service=service)))
     thread = threading.Thread(target=lambda: server.run(sockets=[socket]))
     thread.start()
     try:

@@ -34,8 +34,18 @@ LIBRARIES: Final = ("starlette", "uvicorn", "websockets")
 @click.option(
     "--threads", default=4, type=click.IntRange(1, 64), help="Number of searches at the same time."
 )
+@click.option(
+    "--playhex", metavar="AGENT", help="Who answers the calls of playhex.org: /calculate-move and "
+    "/analyze-game.",
+)  # fmt: skip
 def serve(
-    host: str, port: int, agents: tuple[str, ...], games: int, idle_minutes: float, threads: int
+    host: str,
+    port: int,
+    agents: tuple[str, ...],
+    games: int,
+    idle_minutes: float,
+    threads: int,
+    playhex: str | None,
 ) -> None:
     """Play against agents in the browser, on this machine.
 
@@ -46,20 +56,22 @@ def serve(
     with clear_errors():
         for name in LIBRARIES:
             library(name, "web")
-        for text in agents:
+        for text in (*agents, *([] if playhex is None else [playhex])):
             make_agent(text)  # so that a mistake is found now
         listening = listen(host, port)
     if not _is_loopback(host):
         warning = f"warning: {host} is reached by other machines too; anybody there can play"
         click.echo(warning, err=True)
     from agents.apps.web.games import Games
+    from agents.apps.web.playhex import HexService
     from agents.apps.web.server import make_app, own_names
 
     names = frozenset[str]() if _is_loopback(host) else own_names() | {host.lower()}
     address = listening.getsockname()
     shown = f"[{address[0]}]" if ":" in address[0] else address[0]
     click.echo(f"hexenv serve: http://{shown}:{address[1]} (Ctrl-C ends it)")
-    _run(make_app(Games(agents, games, 60 * idle_minutes, threads), names), listening)
+    service = None if playhex is None else HexService(playhex)
+    _run(make_app(Games(agents, games, 60 * idle_minutes, threads), names, service), listening)
     click.echo("stopped")
 
 

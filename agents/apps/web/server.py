@@ -9,10 +9,11 @@ import asyncio
 import ipaddress
 import json
 import socket
-from collections.abc import AsyncGenerator, Callable
+from asyncio import wrap_future
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from types import FrameType
-from typing import Final
+from typing import Any, Final
 
 import uvicorn
 from starlette.applications import Starlette
@@ -25,7 +26,9 @@ from starlette.websockets import WebSocket
 from agents.apps.web.choices import choices
 from agents.apps.web.games import FullError, GameRoom, Games, PageQueue, UnknownGameError
 from agents.apps.web.page import play_page, replay_page
+from agents.apps.web.playhex import HexService
 from agents.apps.web.protocol import MOST_CHARACTERS, MessageError, parse_message, parse_setup
+from agents.core.background import in_background
 from agents.records import GameRecord
 from agents.records.files import as_text
 
@@ -35,8 +38,13 @@ MOST_BYTES: Final = 16 * MOST_CHARACTERS
 """Size of a websocket's message; a longer one ends the connection."""
 
 
-def make_app(games: Games, hosts: frozenset[str] = frozenset()) -> Starlette:
-    """The server's application; `hosts` are names of this machine besides ``localhost``."""
+def make_app(
+    games: Games, hosts: frozenset[str] = frozenset(), service: HexService | None = None
+) -> Starlette:
+    """The server's application.
+
+    `hosts` are names of this machine besides ``localhost``; `service` answers playhex.org's calls.
+    """
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncGenerator[None]:
@@ -52,6 +60,11 @@ def make_app(games: Games, hosts: frozenset[str] = frozenset()) -> Starlette:
         Route("/games/{name}/replay", server.replay),
         WebSocketRoute("/games/{name}/socket", server.socket),
     ]
+    if service is not None:
+        routes += [
+            Route("/calculate-move", _call(service.calculate_move), methods=["POST"]),
+            Route("/analyze-game", _call(service.analyze_game), methods=["POST"]),
+        ]
     app = Starlette(routes=routes, lifespan=lifespan)
     app.add_middleware(OwnHostOnly, hosts=hosts)  # type: ignore[arg-type]
     return app
@@ -145,13 +158,9 @@ class Server:
 
     async def create(self, request: Request) -> Response:
         """Begin a game; answers ``{"id": ...}``, or ``{"error": ...}``."""
-        if request.headers.get("content-type", "").partition(";")[0] != "application/json":
-            return JSONResponse({"error": "expected application/json"}, 415)
-        body = b""
-        async for part in request.stream():
-            body += part
-            if len(body) > MOST_BYTES:
-                return JSONResponse({"error": "expected a shorter message"}, 413)
+        body = await _body(request)
+        if isinstance(body, Response):
+            return body
         try:
             name = await self.games.create(parse_setup(body))
         except MessageError as error:
@@ -198,6 +207,34 @@ class Server:
         finally:
             sending.cancel()
             room.leave(page)
+
+
+async def _body(request: Request) -> bytes | Response:
+    """The JSON that a request brings, or the answer that refuses it."""
+    if request.headers.get("content-type", "").partition(";")[0] != "application/json":
+        return JSONResponse({"error": "expected application/json"}, 415)
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > MOST_BYTES:
+            return JSONResponse({"error": "expected a shorter message"}, 413)
+    return body
+
+
+def _call(answer: Callable[[bytes], Any]) -> Callable[[Request], Awaitable[Response]]:
+    """What answers requests by a function that takes its time: with text, or with JSON."""
+
+    async def respond(request: Request) -> Response:
+        body = await _body(request)
+        if isinstance(body, Response):
+            return body
+        try:
+            found = await wrap_future(in_background(lambda: answer(body)))
+        except ValueError as error:
+            return Response(str(error), 400)
+        return Response(found) if isinstance(found, str) else JSONResponse(found)
+
+    return respond
 
 
 async def _send_all(socket: WebSocket, page: PageQueue) -> None:
