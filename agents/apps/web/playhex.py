@@ -8,6 +8,7 @@ answered is refused with status 400. Moves are as here, and ``swap-pieces`` is o
 import json
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Annotated, Any, Final, Literal, TypeVar
@@ -103,7 +104,8 @@ class HexService:
         for _ in range(self._count):
             one: Any = make_agent(agent)
             if hasattr(one, "prepare"):  # before the first request, which waits no longer
-                one.prepare(env)
+                with suppress(ValueError):  # a solver is for smaller boards
+                    one.prepare(env)
             self._agents.put(one)
 
     def calculate_move(self, body: bytes) -> str:
