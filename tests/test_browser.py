@@ -13,6 +13,7 @@ from web_games import serving
 from agents import explain
 from agents.apps.web.page import explain_page, replay_page
 from agents.records import GameRecord, Search, load_record
+from agents.records.review import review
 from agents.registry import make_environment
 from hexenv.games import base
 from hexenv.render.overlay import Move, Overlay
@@ -704,6 +705,33 @@ def test_the_replay_of_a_served_game(open_page, address):
         "human",
         "uct:simulations=50",
     ]
+
+
+# ---- a review ------------------------------------------------------------------------------------
+
+
+def test_the_reader_learns_from_the_mistakes(open_page, tmp_path):
+    """A worse move is refused with what it loses, a better one counts; typed or clicked."""
+    game = GameRecord.of("tictactoe", (), (4, 0, 1, 2, 7), agents=("me", "you"))
+    found = review(game, "solver")
+    path = tmp_path / "review.html"
+    path.write_text(replay_page(found.record, errors=found.errors), encoding="utf-8")
+    page = open_page(path.as_uri())
+    page.locator("#learn").click()
+    assert not page.locator(".search").is_visible()  # it has the answers
+    assert "you played 3, a blunder" in text(page, "#status")
+    page.locator('#board .cells use[data-cell="3"]').click()
+    assert "Not 4: it loses 50 %" in text(page, "#status")
+    page.locator("#guess").fill("8")
+    page.keyboard.press("Enter")
+    assert text(page, "#status").startswith("Right: 8.")
+    page.locator("#lesson-next").click()
+    assert text(page, "#status") == "Found: 0 of 1."  # it was not the first try
+    page.locator("#learn").click()
+    page.locator('#board .cells use[data-cell="7"]').click()
+    page.locator("#lesson-end").click()
+    assert text(page, "#status") == "Found: 1 of 1."
+    assert page.locator(".search").is_visible()
 
 
 # ---- a search step by step -----------------------------------------------------------------------

@@ -173,7 +173,7 @@ def test_a_page_leads_to_the_errors(games, tmp_path):
     page = tmp_path / "game.html"
     assert run(games / "000005.json", "--agent", "solver", "--to", page).exit_code == 0
     text = page.read_text(encoding="utf-8")
-    assert '"notes":[[3,"3 is a blunder; better: 8' in text
+    assert '"notes":[{"ply":3,"text":"3 is a blunder; better: 8' in text
     assert '"notes":[]' in replay_page(BLUNDER)
 
 

@@ -22,7 +22,6 @@ from agents.records.review import review as review_game
 from agents.registry import make_agent
 from hexenv.compiled.cpus import usable_cpus
 
-ARTICLES: Final = {"inaccuracy": "an inaccuracy", "mistake": "a mistake", "blunder": "a blunder"}
 MOST_SHOWN: Final = 3
 """Games whose reviews are printed one by one; of more there is a table."""
 
@@ -135,11 +134,7 @@ def _keep(target: str | None, number: int, found: Review) -> None:
     if Path(target).suffix.lower() == ".html":
         from agents.apps.web.page import replay_page  # only pages need it
 
-        notes: list[tuple[int, str]] = [
-            (move.ply, f"{move.move} is {ARTICLES[move.mark]}; better: {' '.join(move.line)}")
-            for move in found.errors
-        ]
-        write_text(target, replay_page(found.record, notes=notes))
+        write_text(target, replay_page(found.record, errors=found.errors))
     else:
         path = target if Path(target).suffix else _file(target, number)
         write_text(path, found.to_json() + "\n")

@@ -23,6 +23,7 @@ from agents.apps.play.titles import title_of
 from agents.records import GameRecord, Search
 from agents.records.explaining import Candidate, Choice, Explanation, Step
 from agents.records.films import positions_of
+from agents.records.review import ReviewedMove
 from hexenv.games import base
 from hexenv.games.base import EMPTY, NO_ACTION, Game, State
 from hexenv.games.notation import SYMBOLS
@@ -43,6 +44,7 @@ SHARED_SCRIPTS: Final = ("overlays.js", "board.js", "curve.js", "viewer.js")
 NO_NETWORK: Final = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'"
 MIDDLE_LUMINANCE: Final = 0.179
 """A colour of this luminance has the same contrast with black as with white."""
+ARTICLES: Final = {"inaccuracy": "an inaccuracy", "mistake": "a mistake", "blunder": "a blunder"}
 MAX_CANDIDATES: Final = 8
 """Children of a node whose scores are shown."""
 MAX_LINE: Final = 20
@@ -59,14 +61,14 @@ def replay_page(
     *,
     env: Any = None,
     theme: str = "auto",
-    notes: Sequence[tuple[int, str]] = (),
+    errors: Sequence[ReviewedMove] = (),
 ) -> str:
     """A game as a page to step through, with what the searches found.
 
     The page needs no server and no network; it opens from a file. Its theme is of `PAGE_THEMES`;
     ``auto`` is light or dark, as the reader's system. `env`, a `BoardEnv`, plays a game again that
-    is not of `hexenv`. `notes` are plies, from 0, with a text: a list under the board, each a click
-    away from the position before its ply.
+    is not of `hexenv`. `errors` of a review are a list under the board, each a click away from the
+    position before it, and the reader may look for better moves there.
 
     Raises:
         ValueError: If there is no such theme, or as `replay_data`.
@@ -74,8 +76,10 @@ def replay_page(
     check_theme(theme)
     data = replay_data(record, env)
     title = f"{data['title']}: {data['names'][0]} - {data['names'][1]}"
-    more = {"theme": theme, "notes": list(notes)}
-    return _page("replay.html", ("player.js", "replay.js"), title, {**data, **more})[0]
+    game, states = positions_of(record, env)
+    notes = [_note_view(game, states[error.ply], error) for error in errors]
+    more = {"theme": theme, "notes": notes}
+    return _page("replay.html", ("player.js", "lesson.js", "replay.js"), title, {**data, **more})[0]
 
 
 def explain_page(found: Explanation, *, theme: str = "auto") -> str:
@@ -161,6 +165,22 @@ def replay_data(record: GameRecord, env: Any = None) -> Values:
         "result": result_text(record.outcome, record.reason, (names[0], names[1])),
         "board": board_data(game),
         "frames": frames,
+    }
+
+
+def _note_view(game: Game, state: State, error: ReviewedMove) -> Values:
+    """An error: its ``ply``, a ``text``, its ``mark``, the ``best`` action with its ``line``.
+
+    ``choices`` are what could be played there (`choices_view`).
+    """
+    mark = ARTICLES[error.mark]
+    return {
+        "ply": error.ply,
+        "text": f"{error.move} is {mark}; better: {' '.join(error.line)}",
+        "mark": mark,
+        "best": game.parse_action(error.best),
+        "line": error.line,
+        "choices": choices_view(game, state, base.legal_actions(game, state)),
     }
 
 

@@ -2,7 +2,7 @@
 
 /** A list of plies with a text each, which lead to the position before that ply. */
 function showNotes(notes, viewer) {
-  for (const [ply, text] of notes) {
+  for (const { ply, text } of notes) {
     const button = document.createElement("button");
     button.textContent = `ply ${ply + 1}: ${text}`;
     button.addEventListener("click", () => viewer.go(ply));
@@ -31,6 +31,7 @@ function startReplay() {
   viewer.setOverlay(data.frames.some((frame) => frame.search !== null) ? "visits" : "none");
   viewer.go(viewer.lastPly());
   showNotes(data.notes, viewer);
+  new Lesson(viewer, data.notes);
 }
 
 startReplay();
