@@ -734,6 +734,60 @@ def test_the_reader_learns_from_the_mistakes(open_page, tmp_path):
     assert page.locator(".search").is_visible()
 
 
+# ---- the analysis board --------------------------------------------------------------------------
+
+
+def test_a_position_is_analysed_with_variations_and_shared(open_page, address):
+    """Moves by clicks, a variation, two agents, a link that shows the same on a phone."""
+    page = open_page(f"{address}/analysis#game=tictactoe&moves=4.0")
+    wait_for(page, "analysis.tree.node.choices !== null")
+    page.locator('#board .cells use[data-cell="8"]').click()
+    wait_for(page, "analysis.tree.node.choices !== null && analysis.viewer.lastPly() === 3")
+    page.keyboard.press("ArrowLeft")
+    page.locator('#board .cells use[data-cell="1"]').click()  # another move: a variation
+    wait_for(page, "analysis.tree.node.frame !== null && analysis.tree.node.action === 1")
+    page.select_option("#agent-0", "solver")
+    page.select_option("#agent-1", index=1)
+    page.keyboard.press("Tab")
+    page.locator("#go").click()
+    wait_for(page, "document.querySelectorAll('.lines:not([hidden])').length === 2")
+    assert "simulations" in text(page, "#lines-0 caption")
+    page.locator("#go").click()
+    page.locator("#share").click()
+    link = page.input_value("#link")
+    assert "4.0.8%281%21%29" in link
+    phone = open_page(link, PHONE)
+    wait_for(phone, "analysis.tree.node.choices !== null")
+    assert [stones(phone, player) for player in (0, 1)] == [2, 1]
+    assert phone.evaluate("analysis.tree.node.action") == 1
+    assert phone.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    phone.locator("#promote").click()
+    assert "4.0.1%21%288%29" in phone.url
+    phone.locator("#delete").click()
+    assert "4.0%21.8" in phone.url
+
+
+def test_stones_are_placed_and_games_pasted(open_page, address):
+    page = open_page(f"{address}/analysis#game=hex&option=board_size%3D4")
+    wait_for(page, "analysis.tree.node.choices !== null")
+    page.locator("#new").click()
+    page.locator("#edit").click()
+    for cell, clicks in ((0, 1), (5, 2), (6, 3)):
+        for _ in range(clicks):
+            page.locator(f'#board .cells use[data-cell="{cell}"]').click()
+    page.get_by_role("button", name="Done").click()
+    wait_for(page, "analysis.tree.node.choices !== null")
+    assert [stones(page, player) for player in (0, 1)] == [1, 1]
+    page.locator("#new").click()
+    page.locator("#pasted").fill("z9")
+    page.locator("#read").click()
+    wait_for(page, "document.getElementById('setup-error').textContent !== ''")
+    page.locator("#pasted").fill("https://hexworld.org/board/#5c1,c3b2d4")
+    page.locator("#read").click()
+    wait_for(page, "analysis.viewer.lastPly() === 3")
+    assert text(page, "#title") == "Hex 5 x 5, no swap"
+
+
 # ---- a search step by step -----------------------------------------------------------------------
 
 

@@ -182,12 +182,17 @@ def start(setup: Setup, extra: Sequence[str] = ()) -> tuple[Any, Agent]:
     Raises:
         ValueError: If there is no such game, option or agent, or it is not for pages.
     """
-    known = environment_makers()
-    if setup.game not in known:  # a module:function would be imported
-        raise ValueError(f"expected a game of {', '.join(known)}, got {setup.game!r}")
-    env = make_environment(setup.game, setup.options)
+    env = environment_of(setup.game, setup.options)
     text = setup.agent if setup.agent in extra else bounded(setup.agent)
     return env, make_agent(text, setup.seed)
+
+
+def environment_of(game: str, options: Sequence[str]) -> Any:
+    """An environment of one of our games; ValueError for any other, which would be imported."""
+    known = environment_makers()
+    if game not in known:
+        raise ValueError(f"expected a game of {', '.join(known)}, got {game!r}")
+    return make_environment(game, options)
 
 
 def bounded(text: str) -> str:

@@ -43,7 +43,8 @@ class ServedGame:
         """Everything, for a new page."""
         title = title_of(self.setup.game, self.setup.options, self.session.game)
         board = page.board_data(self.session.game)
-        return [{"type": "board", "title": title, "board": board}, self._state(0)]
+        about = {"game": self.setup.game, "options": self.setup.options}
+        return [{"type": "board", "title": title, "board": board, **about}, self._state(0)]
 
     def _state(self, since: int) -> Values:
         """The state of the game, with the frames from one on."""

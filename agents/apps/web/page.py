@@ -89,10 +89,17 @@ def explain_page(found: Explanation, *, theme: str = "auto") -> str:
     return _page("explain.html", ("player.js", "explain.js"), found.title, data)[0]
 
 
+def analysis_page(offered: Values) -> tuple[str, str]:
+    """The analysis board, for what `choices` offers, and its Content-Security-Policy."""
+    data = {"theme": "auto", "offered": offered}
+    scripts = ("connection.js", "variations.js", "analysis.js")
+    return _page("analysis.html", scripts, "Analysis - hexenv", data, "; connect-src 'self'")
+
+
 def play_page(offered: Values) -> tuple[str, str]:
     """The page to play on, for what `choices` offers, and its Content-Security-Policy."""
     data = {"theme": "auto", "offered": offered}
-    return _page("play.html", ("play.js",), "hexenv", data, "; connect-src 'self'")
+    return _page("play.html", ("connection.js", "play.js"), "hexenv", data, "; connect-src 'self'")
 
 
 def check_theme(theme: str) -> None:

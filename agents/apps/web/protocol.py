@@ -60,7 +60,8 @@ class Setup(Struct, frozen=True, forbid_unknown_fields=True):
 T = TypeVar("T")
 
 
-def _parse(text: str | bytes, kind: type[T], complete: bool) -> T:
+def parse(text: str | bytes, kind: type[T], complete: bool = False) -> T:
+    """A message of a kind, or `MessageError`."""
     if len(text) > MOST_CHARACTERS:
         raise MessageError(f"expected at most {MOST_CHARACTERS} characters, got {len(text)}")
     try:
@@ -73,9 +74,9 @@ def _parse(text: str | bytes, kind: type[T], complete: bool) -> T:
 
 def parse_message(text: str | bytes) -> Message:
     """A message about a game, or `MessageError`."""
-    return _parse(text, Message, complete=False)
+    return parse(text, Message, complete=False)
 
 
 def parse_setup(text: str | bytes) -> Setup:
     """What a page asks to play, or `MessageError`."""
-    return _parse(text, Setup, complete=True)
+    return parse(text, Setup, complete=True)

@@ -12,6 +12,7 @@ import socket
 from asyncio import wrap_future
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from types import FrameType
 from typing import Any, Final
 
@@ -24,10 +25,17 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from agents.apps.web.choices import choices
+from agents.apps.web.desk import Desk, Look
 from agents.apps.web.games import FullError, GameRoom, Games, PageQueue, UnknownGameError
-from agents.apps.web.page import play_page, replay_page
+from agents.apps.web.page import analysis_page, play_page, replay_page
 from agents.apps.web.playhex import HexService
-from agents.apps.web.protocol import MOST_CHARACTERS, MessageError, parse_message, parse_setup
+from agents.apps.web.protocol import (
+    MOST_CHARACTERS,
+    MessageError,
+    parse,
+    parse_message,
+    parse_setup,
+)
 from agents.core.background import in_background
 from agents.records import GameRecord
 from agents.records.files import as_text
@@ -59,6 +67,8 @@ def make_app(
         Route("/games/{name}/record.json", server.record),
         Route("/games/{name}/replay", server.replay),
         WebSocketRoute("/games/{name}/socket", server.socket),
+        Route("/analysis", server.analysis),
+        WebSocketRoute("/analysis/socket", server.desk),
     ]
     if service is not None:
         routes += [
@@ -139,7 +149,10 @@ class Server:
 
     def __init__(self, games: Games) -> None:
         self.games = games
-        self._page, self._policy = play_page(choices(games.extra))
+        offered = choices(games.extra)
+        self._page, self._policy = play_page(offered)
+        self._analysis = analysis_page(offered)
+        self._desks = 0
 
     async def page(self, request: Request) -> Response:
         """The page to play on; its script reads the game from its own address."""
@@ -149,12 +162,11 @@ class Server:
                 self.games.room(name)
         except UnknownGameError:
             status = 404  # the page itself tells the reader
-        headers = {
-            "Content-Security-Policy": self._policy,
-            "X-Frame-Options": "DENY",
-            "Cache-Control": "no-store",
-        }
-        return HTMLResponse(self._page, status, headers)
+        return HTMLResponse(self._page, status, _headers(self._policy))
+
+    async def analysis(self, request: Request) -> Response:
+        """The analysis board; its script reads the position from its own address."""
+        return HTMLResponse(self._analysis[0], 200, _headers(self._analysis[1]))
 
     async def create(self, request: Request) -> Response:
         """Begin a game; answers ``{"id": ...}``, or ``{"error": ...}``."""
@@ -207,6 +219,46 @@ class Server:
         finally:
             sending.cancel()
             room.leave(page)
+
+    async def desk(self, socket: WebSocket) -> None:
+        """Answer the questions of an analysis board, until its page leaves."""
+        await socket.accept()
+        if self._desks >= self.games.max_games:
+            await socket.close(1013)
+            return
+        loop, waiting = asyncio.get_running_loop(), PageQueue()
+
+        def send(message: Any) -> None:  # on any thread
+            loop.call_soon_threadsafe(waiting.send, [message])
+
+        desk = Desk(send, self.games.extra)
+        sending = asyncio.create_task(_send_all(socket, waiting))
+        self._desks += 1
+        try:
+            while True:
+                received = await socket.receive()
+                if received["type"] == "websocket.disconnect":
+                    return
+                text = received.get("text") or received.get("bytes") or ""
+                try:
+                    asked = parse(text, Look)
+                except MessageError as error:
+                    send({"type": "error", "number": None, "error": str(error)})
+                else:
+                    await wrap_future(in_background(partial(desk.answer, asked)))
+        finally:
+            self._desks -= 1
+            sending.cancel()
+            desk.close()
+
+
+def _headers(policy: str) -> dict[str, str]:
+    """Those of a page."""
+    return {
+        "Content-Security-Policy": policy,
+        "X-Frame-Options": "DENY",
+        "Cache-Control": "no-store",
+    }
 
 
 async def _body(request: Request) -> bytes | Response:

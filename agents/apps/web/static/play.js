@@ -1,45 +1,6 @@
 "use strict";
 
-const GONE = 4404; // the code of the server for an unknown game
-const FIRST_WAIT = 500; // milliseconds before the next attempt
-const LONGEST_WAIT = 8000;
 const FINGER = 30; // pixels: a finger does not always hit smaller cells
-
-/** The websocket of a game; it connects again when the connection is lost. */
-class Connection {
-  constructor(url, onMessage, onState) {
-    this.url = url;
-    this.onMessage = onMessage;
-    this.onState = onState; // "connecting", "open", "lost" or "gone"
-    this.wait = FIRST_WAIT;
-    this.connect();
-  }
-
-  connect() {
-    this.onState("connecting");
-    this.socket = new WebSocket(this.url);
-    this.socket.addEventListener("open", () => {
-      this.wait = FIRST_WAIT;
-      this.onState("open");
-    });
-    this.socket.addEventListener("message", (event) => this.onMessage(JSON.parse(event.data)));
-    this.socket.addEventListener("close", (event) => this.lost(event.code));
-  }
-
-  lost(code) {
-    if (code === GONE) {
-      this.onState("gone");
-      return;
-    }
-    this.onState("lost");
-    setTimeout(() => this.connect(), this.wait);
-    this.wait = Math.min(2 * this.wait, LONGEST_WAIT);
-  }
-
-  send(message) {
-    if (this.socket.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(message));
-  }
-}
 
 /** A game on the server, with its buttons. */
 class Play {
@@ -83,7 +44,8 @@ class Play {
     this.connection.send({ type, ply: this.viewer.lastPly(), ...more });
   }
 
-  setBoard({ title, board }) {
+  setBoard({ title, board, game, options }) {
+    Object.assign(this, { game, options });
     byId("title").textContent = title;
     document.title = `${title} - hexenv`;
     byId("table").hidden = false;
@@ -105,8 +67,16 @@ class Play {
     this.picked = null;
     this.viewer.setNames(state.names);
     this.viewer.setFrames(state.since, state.frames);
+    this.linkAnalysis();
     if (isNew) this.viewer.go(this.viewer.lastPly());
     this.show();
+  }
+
+  /** The address of the analysis board with the moves so far. */
+  linkAnalysis() {
+    const parts = new URLSearchParams([["game", this.game], ...this.options.map((one) => ["option", one])]);
+    parts.set("moves", this.viewer.frames.slice(1).map(({ move }) => move.action).join("."));
+    byId("analyse").href = `/analysis#${parts}`;
   }
 
   setSearch({ ply, search }) {

@@ -1,0 +1,236 @@
+"""The analysis board: what a page asks about positions, and the agents that answer it.
+
+A page keeps its game with all variations itself; each question has the whole way from the start.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from functools import partial
+from threading import RLock
+from typing import Annotated, Any, Final, Literal
+
+from msgspec import Meta, Struct
+
+from agents.apps.play.titles import title_of
+from agents.apps.protocols.conversation import error_text
+from agents.apps.web import page
+from agents.apps.web.choices import bounded, environment_of
+from agents.apps.web.page import Values
+from agents.apps.web.protocol import MessageError, Whole
+from agents.core.background import in_background
+from agents.planning.environment import is_over
+from agents.records import GameRecord
+from agents.records.asking import Question, RunningAnalysis
+from agents.records.psq import read_psq
+from agents.records.record import StartPosition
+from agents.records.sgf import read_sgf
+from agents.registry import make_agent
+from hexenv.compiled import on_compiling
+from hexenv.games import base, notation
+
+MOST_MOVES: Final = 400
+EVERY: Final = 0.2
+"""Seconds between two answers of an agent."""
+HEXWORLD: Final = re.compile(r"#(\d{1,2})(?:x(\d{1,2}))?[a-z]*\d*,(\S*)")
+HEXWORLD_MOVE: Final = re.compile(r"[a-z]\d{1,2}|:s")
+"""Stones and the swap; games with a pass or a resignation are refused."""
+
+Texts = Annotated[tuple[str, ...], Meta(max_length=16)]
+
+
+class Start(Struct, frozen=True, forbid_unknown_fields=True):
+    """A position to begin from, as `StartPosition`."""
+
+    board: str
+    to_play: Literal[0, 1]
+
+
+class Look(Struct, frozen=True, forbid_unknown_fields=True):
+    """A question about a position.
+
+    Attributes:
+        number: Of the question; answers have the same.
+        game: A game of `hexenv`.
+        options: ``key=value`` texts for it.
+        moves: The actions from the start.
+        since: The first ply whose frame the page does not know.
+        start: Where the game begins, if not at its start.
+        agents: Who is asked, if anybody.
+        lines: The most moves of an answer with a line.
+        text: What somebody has pasted, to be read as a game: moves, a board, a file, or a link of
+            hexworld.org. Then nothing else is asked.
+    """
+
+    number: Whole
+    game: str
+    options: Texts
+    moves: Annotated[tuple[Whole, ...], Meta(max_length=MOST_MOVES)] = ()
+    since: Whole = 0
+    start: Start | None = None
+    agents: Annotated[tuple[str, ...], Meta(max_length=2)] = ()
+    lines: Annotated[int, Meta(ge=1, le=5)] = 3
+    text: str | None = None
+
+
+class Desk:
+    """Answers one page.
+
+    Args:
+        send: Called with each answer, from any thread.
+        extra: Agents that are allowed besides those of `agents.apps.web.choices`.
+    """
+
+    def __init__(self, send: Callable[[Values], None], extra: Sequence[str] = ()) -> None:
+        self._send, self._extra = send, extra
+        self._lock = RLock()
+        self._running: list[RunningAnalysis] = []
+        self._agents: dict[int, tuple[str, Any]] = {}  # by their place, with their texts
+        self._is_closed = False
+
+    def close(self) -> None:
+        """End the searches: the page has gone."""
+        with self._lock:
+            self._is_closed = True
+            self._stop()
+
+    def _stop(self) -> None:
+        for one in self._running:
+            one.stop()
+        self._running = []
+
+    def answer(self, asked: Look) -> None:
+        """Answer a question, and let the agents of it search until the next one."""
+        try:
+            with self._lock:
+                if asked.text is not None:
+                    line = _line_of(asked.game, asked.options, asked.text.strip())
+                    self._send({"type": "line", "number": asked.number, **line})
+                elif not self._is_closed:
+                    self._look(asked)
+        except (ValueError, OSError, ImportError) as error:
+            self._send({"type": "error", "number": asked.number, "error": str(error)})
+
+    def _look(self, asked: Look) -> None:
+        self._stop()
+        env = environment_of(asked.game, asked.options)
+        _begin(env, asked.start)
+        raw, frames, move = env.unwrapped, list[Values](), None
+        game = raw.game
+        for ply in range(len(asked.moves) + 1):
+            if ply >= asked.since:
+                frames.append(page.frame_view(game, raw.state, move))
+            if ply < len(asked.moves):
+                action = asked.moves[ply]
+                if is_over(env) or not raw.is_legal(action):
+                    raise MessageError(f"expected a legal move at ply {ply + 1}, got {action}")
+                move = page.move_view(game, raw.state, action, None)
+                env.step(action)
+        over = is_over(env)
+        legal = [] if over else base.legal_actions(game, raw.state)
+        self._send(
+            {
+                "type": "position",
+                "number": asked.number,
+                "title": title_of(asked.game, asked.options, game),
+                "board": page.board_data(game),
+                "columns": game.columns,
+                "canSetUp": asked.game != "connect4",
+                "since": asked.since,
+                "frames": frames,
+                "choices": page.choices_view(game, raw.state, legal),
+            }
+        )
+        for place, text in enumerate(() if over else asked.agents):
+            agent, copy = self._agent(place, text), env.clone()
+            running = RunningAnalysis(Question(copy, agent, asked.lines), None, EVERY)
+            self._running.append(running)
+            in_background(partial(self._follow, running, agent, env, asked, place))
+
+    def _agent(self, place: int, text: str) -> Any:
+        """The agent of a place, the same as before if it has the same text."""
+        known, agent = self._agents.get(place, ("", None))
+        if known != text:
+            agent = make_agent(text if text in self._extra else bounded(text))
+            self._agents[place] = text, agent
+        return agent
+
+    def _follow(
+        self, running: RunningAnalysis, agent: Any, env: Any, asked: Look, place: int
+    ) -> None:
+        """Begin a search, and send what it finds as long as it goes on."""
+        raw, head = env.unwrapped, {"number": asked.number, "place": place}
+        on_compiling.set(lambda begins: self._send({"type": "compiling", **head, "begins": begins}))
+        try:
+            if hasattr(agent, "prepare"):
+                agent.prepare(env)
+            running.start()
+            for found in running:
+                search = found.search
+                view = None if search is None else page.search_view(raw.game, raw.state, search)
+                lines = [
+                    {
+                        "move": line.move,
+                        "value": line.value,
+                        "isExact": line.is_exact,
+                        "visits": line.visits,
+                        "prior": line.prior,
+                        "pliesLeft": line.plies_left,
+                        "line": line.line,
+                    }
+                    for line in found.lines
+                ]
+                self._send({"type": "search", **head, "search": view, "lines": lines})
+            self._send({"type": "done", **head})
+        except Exception as error:  # whatever an agent raises
+            self._send({"type": "error", "number": asked.number, "error": error_text(error)})
+
+
+def _begin(env: Any, start: Start | None) -> None:
+    """Reset an environment, to a start position if there is one."""
+    env.reset()
+    if start is not None:
+        state = StartPosition(start.board, start.to_play).state(env.unwrapped.game)
+        env.unwrapped.begin_at(state, [])
+
+
+def _line_of(game: str, options: tuple[str, ...], text: str) -> Values:
+    """The game that a text tells: ``game``, ``options``, ``moves`` and ``start``."""
+    if found := HEXWORLD.search(text):
+        columns, rows, moves = found[1], found[2] or found[1], found[3]
+        parts = re.findall(HEXWORLD_MOVE, moves)
+        if "".join(parts) != moves:
+            raise MessageError(f"expected moves such as a10d4:s in the link, got {moves[:40]}")
+        size = columns if rows == columns else f"{rows}x{columns}"
+        has_swap = ":s" in parts
+        options = (f"board_size={size}", f"swap={'true' if has_swap else 'false'}")
+        words = " ".join("swap" if part == ":s" else part for part in parts)
+        return _played("hex", options, words)
+    if text.startswith("("):
+        return _recorded(next(iter(read_sgf(text))))
+    if text.lower().startswith("piskvorky"):
+        return _recorded(read_psq(text, ()))
+    if set(text) <= set("XO./ \r\n") and set(text) & set("XO."):
+        rules = environment_of(game, options).unwrapped.game
+        state = notation.parse_board(rules, text, None, notation.OUT_OF_TURN)
+        start = StartPosition.of(rules, state)
+        return {"game": game, "options": options, "moves": (), "start": _start_view(start)}
+    return _played(game, options, text)
+
+
+def _played(game: str, options: tuple[str, ...], words: str) -> Values:
+    """The game after moves in its own notation."""
+    env = environment_of(game, options)
+    env.reset(options={"moves": words})
+    moves = list(env.unwrapped.actions)
+    return {"game": game, "options": options, "moves": moves, "start": None}
+
+
+def _recorded(record: GameRecord) -> Values:
+    """The game of a record."""
+    start = record.start and _start_view(record.start)
+    options, moves = list(record.options), list(record.actions)
+    return {"game": record.game, "options": options, "moves": moves, "start": start}
+
+
+def _start_view(start: StartPosition) -> Values:
+    return {"board": start.board, "to_play": start.to_play}

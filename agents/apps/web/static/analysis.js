@@ -1,0 +1,371 @@
+"use strict";
+
+const FINGER = 30; // pixels: a finger does not always hit smaller cells
+
+/** The analysis board: a game with variations, and agents that search the position shown. */
+class Analysis {
+  constructor(offered) {
+    this.offered = offered;
+    this.viewer = new Viewer();
+    this.viewer.moreKeys = {
+      a: () => this.toggle(),
+      ArrowUp: () => this.select(this.tree.sibling(-1)),
+      ArrowDown: () => this.select(this.tree.sibling(1)),
+      Delete: () => this.remove(),
+    };
+    this.number = 0; // of the last question
+    this.isOn = false;
+    this.edited = null; // the stones while they are placed by hand
+    this.picked = null; // the cell that a finger has tapped once
+    document.querySelector("section.search").append(byId("below"));
+    this.viewer.theme.remember();
+    this.fill();
+    this.listen();
+    this.open(this.fromAddress());
+    const scheme = location.protocol === "https:" ? "wss:" : "ws:";
+    this.connection = new Connection(
+      `${scheme}//${location.host}/analysis/socket`,
+      (message) => this.receive(message),
+      (link) => { if (link === "open") this.ask(); else if (link === "lost") this.tell("The connection was lost: trying again."); },
+    );
+  }
+
+  // ---- what is shown ----------------------------------------------------------------------------
+
+  /** Begin with a game, its options, a tree of moves and a start position. */
+  open({ game, options, tree, start }) {
+    Object.assign(this, { game, options, tree, start });
+    this.hasBoard = false;
+    this.showAgents();
+    this.ask();
+  }
+
+  fromAddress() {
+    const given = new URLSearchParams(location.hash.slice(1));
+    const game = this.offered.games[given.get("game")] === undefined ? "hex" : given.get("game");
+    let tree = new Variations();
+    try {
+      tree = Variations.fromText(given.get("moves") ?? "");
+    } catch {
+      this.tell("The moves of this address cannot be read.");
+    }
+    const start = given.has("board")
+      ? { board: given.get("board"), to_play: Number(given.get("player")) === 1 ? 1 : 0 } : null;
+    const options = given.getAll("option");
+    return { game, options, tree, start };
+  }
+
+  address() {
+    const parts = new URLSearchParams();
+    parts.set("game", this.game);
+    for (const option of this.options) parts.append("option", option);
+    if (this.start !== null) {
+      parts.set("board", this.start.board);
+      parts.set("player", this.start.to_play);
+    }
+    parts.set("moves", this.tree.toText());
+    return `${location.origin}/analysis#${parts}`;
+  }
+
+  tell(text) {
+    byId("status").textContent = text;
+  }
+
+  // ---- questions and answers --------------------------------------------------------------------
+
+  agents() {
+    return [0, 1].map((place) => byId(`agent-${place}`).value).filter((agent) => agent !== "");
+  }
+
+  question() {
+    this.number += 1;
+    return { number: this.number, game: this.game, options: this.options };
+  }
+
+  /** Ask for the frames of the line that are not known yet, and for the agents' thoughts. */
+  ask() {
+    if (this.connection === undefined) return;
+    const line = this.tree.line();
+    const place = line.indexOf(this.tree.node);
+    const unknown = line.findIndex((node) => node.frame === null);
+    const end = unknown > place ? line[line.length - 1] : this.tree.node;
+    const way = unknown < 0 ? this.tree.wayTo(this.tree.node) : this.tree.wayTo(end);
+    this.asked = { way, since: unknown < 0 || unknown >= way.length ? way.length : unknown };
+    this.connection.send({
+      ...this.question(),
+      moves: way.slice(1).map((node) => node.action),
+      since: this.asked.since,
+      start: this.start,
+      agents: this.isOn && way.at(-1) === this.tree.node ? this.agents() : [],
+      lines: Number(byId("lines").value),
+    });
+  }
+
+  receive(message) {
+    if (message.number !== null && message.number !== this.number) return;
+    if (message.type === "position") this.setPosition(message);
+    if (message.type === "search") this.setSearch(message);
+    if (message.type === "error") this.refuse(message.error);
+    if (message.type === "compiling") {
+      this.tell(message.begins ? `${this.agents()[message.place]} is being compiled: the first time takes a while.` : "");
+    }
+    if (message.type === "line") {
+      const tree = new Variations();
+      let node = tree.root;
+      for (const action of message.moves) node = tree.child(node, action);
+      tree.node = node;
+      byId("setup").close();
+      this.open({ ...message, tree });
+    }
+  }
+
+  /** An error: of the dialog if that is open, else of the last move, which goes away again. */
+  refuse(text) {
+    if (byId("setup").open) {
+      byId("setup-error").textContent = text;
+      return;
+    }
+    if (this.tree.node.frame === null) this.tree.remove();
+    this.tell(text);
+  }
+
+  setPosition({ title, board, columns, canSetUp, frames, choices }) {
+    const { way, since } = this.asked;
+    frames.forEach((frame, index) => { way[since + index].frame = frame; });
+    way.at(-1).choices = choices;
+    if (!this.hasBoard) {
+      byId("title").textContent = title;
+      this.viewer.setBoard(board);
+      this.viewer.board.onCell = (cell, isFinger) => this.click(cell, isFinger);
+      this.viewer.setNames(["first", "second"]);
+      this.hasBoard = true;
+      Object.assign(this, { columns, canSetUp });
+      byId("place").hidden = !canSetUp;
+    }
+    this.show();
+    if (this.tree.node.choices === null || (this.isOn && way.at(-1) !== this.tree.node)) this.ask();
+  }
+
+  show() {
+    this.viewer.onChange = () => {};
+    const line = this.tree.line().filter((node) => node.frame !== null);
+    this.viewer.setFrames(0, line.map((node) => node.frame));
+    this.viewer.go(line.indexOf(this.tree.node));
+    this.viewer.onChange = () => this.moved();
+    const { frame, parent, children, choices } = this.tree.node;
+    this.tell(frame.player === null ? this.viewer.moveText() : "");
+    byId("board").classList.add("yours");
+    byId("others").replaceChildren(...(choices?.others ?? []).map((choice) => {
+      const button = textElement("button", choice.text);
+      button.addEventListener("click", () => this.play(choice.action));
+      return button;
+    }));
+    byId("promote").disabled = this.tree.wayTo(this.tree.node).every((node) => node.parent?.children[0] === node || node.parent === null);
+    byId("delete").disabled = parent === null;
+    byId("comment").value = this.tree.node.comment;
+    byId("branches").replaceChildren(...children.filter((child) => child.frame !== null).map((child) => {
+      const button = textElement("button", child.frame.move.text);
+      button.addEventListener("click", () => this.select(child));
+      return button;
+    }));
+    history.replaceState(null, "", this.address());
+  }
+
+  /** The reader has gone to another move of the line. */
+  moved() {
+    const node = this.tree.line()[this.viewer.ply];
+    if (node !== undefined && node !== this.tree.node) this.select(node);
+  }
+
+  select(node) {
+    this.tree.node = node;
+    this.picked = null;
+    for (const place of [0, 1]) byId(`lines-${place}`).hidden = true;
+    if (node.frame !== null) this.show();
+    this.ask();
+  }
+
+  setSearch({ place, search, lines }) {
+    const { frame } = this.tree.node;
+    if (place === 0 && search !== null) {
+      frame.search = search;
+      this.viewer.show();
+    }
+    const table = byId(`lines-${place}`);
+    const [caption, body] = table.children;
+    const count = search === null ? "" : `, ${search.simulations.toLocaleString("en")} simulations`;
+    caption.textContent = this.agents()[place] + count;
+    body.replaceChildren(...lines.map((line) => {
+      const row = document.createElement("tr");
+      const value = line.value === null ? "" : signed(line.value, line.isExact);
+      const prior = line.prior === null ? "" : `${Math.round(100 * line.prior)} %`;
+      const ends = line.pliesLeft === null ? "" : `in ${line.pliesLeft}`;
+      row.append(...[line.move, value, prior, ends, line.line.join(" ")].map((text) => textElement("td", text)));
+      return row;
+    }));
+    table.hidden = false;
+  }
+
+  // ---- what the reader does ---------------------------------------------------------------------
+
+  fill() {
+    const titles = Object.entries(this.offered.games);
+    byId("game").replaceChildren(...titles.map(([name, { title }]) => new Option(title, name)));
+  }
+
+  /** The agents that are proposed for the game, the weakest first. */
+  showAgents() {
+    const { opponents } = this.offered.games[this.game];
+    const proposed = opponents.map(({ title, agent }) => [`${title} (${agent})`, agent]);
+    proposed.push(["exact solver", "solver"], ["alpha-beta", "alphabeta"]);
+    proposed.push(...this.offered.extra.map((agent) => [agent, agent]));
+    [0, 1].forEach((place) => {
+      const select = byId(`agent-${place}`);
+      const before = select.value;
+      const first = place === 1 ? [new Option("nobody else", "")] : [];
+      select.replaceChildren(...first, ...proposed.map(([text, agent]) => new Option(text, agent)));
+      if (before && proposed.some(([, agent]) => agent === before)) select.value = before;
+      else if (place === 0) select.selectedIndex = Math.max(0, opponents.length - 1);
+    });
+  }
+
+  showOptions() {
+    const known = this.offered.games[byId("game").value].options;
+    const given = Object.fromEntries(byId("game").value === this.game
+      ? this.options.map((option) => option.split("=")) : []);
+    byId("options").replaceChildren(...Object.entries(known).map(([key, { words, default: standard }]) => {
+      const label = textElement("label", key.replaceAll("_", " "));
+      const input = document.createElement(words.length > 0 ? "select" : "input");
+      input.name = key;
+      for (const word of words) input.append(new Option(word, word));
+      input.value = given[key] ?? standard;
+      label.append(input);
+      return label;
+    }));
+  }
+
+  chosenOptions() {
+    const known = this.offered.games[byId("game").value].options;
+    return [...byId("options").querySelectorAll("input, select")]
+      .filter((input) => input.value !== "" && input.value !== known[input.name].default)
+      .map((input) => `${input.name}=${input.value}`);
+  }
+
+  listen() {
+    byId("go").addEventListener("click", () => this.toggle());
+    for (const id of ["agent-0", "agent-1", "lines"]) {
+      byId(id).addEventListener("change", () => { if (this.isOn) this.select(this.tree.node); });
+    }
+    byId("promote").addEventListener("click", () => { this.tree.promote(); this.show(); });
+    byId("delete").addEventListener("click", () => this.remove());
+    byId("comment").addEventListener("input", (event) => { this.tree.node.comment = event.target.value; });
+    byId("new").addEventListener("click", () => {
+      byId("game").value = this.game;
+      this.showOptions();
+      byId("setup-error").textContent = "";
+      byId("setup").showModal();
+    });
+    byId("game").addEventListener("change", () => this.showOptions());
+    byId("setup-close").addEventListener("click", () => byId("setup").close());
+    byId("setup-form").addEventListener("submit", (event) => {
+      event.preventDefault();
+      const [game, options] = [byId("game").value, this.chosenOptions()];
+      byId("setup").close();
+      this.open({ game, options, tree: new Variations(), start: null });
+    });
+    byId("read").addEventListener("click", () => {
+      const [game, options] = [byId("game").value, this.chosenOptions()];
+      this.connection.send({ ...this.question(), game, options, text: byId("pasted").value });
+    });
+    byId("edit").addEventListener("click", () => this.edit());
+    byId("share").addEventListener("click", () => this.share());
+    window.addEventListener("hashchange", () => this.open(this.fromAddress()));
+  }
+
+  toggle() {
+    this.isOn = !this.isOn;
+    byId("go").textContent = this.isOn ? "Pause" : "Analyse";
+    byId("go").setAttribute("aria-pressed", String(this.isOn));
+    this.ask();
+  }
+
+  remove() {
+    this.tree.remove();
+    this.select(this.tree.node);
+  }
+
+  click(cell, isFinger) {
+    if (cell === null) return;
+    if (this.edited !== null) {
+      this.placeStone(cell);
+      return;
+    }
+    const choice = this.tree.node.choices?.cells[cell];
+    if (choice === undefined) {
+      this.tell(this.tree.node.choices?.refused[cell] ?? "");
+      return;
+    }
+    const isSmall = this.viewer.board.size * this.viewer.board.scale < FINGER;
+    if (isFinger && isSmall && this.picked !== choice.action) {
+      this.picked = choice.action;
+      this.viewer.board.showMarks([[choice.cell, "mark"]]);
+      this.tell(`${choice.text}: tap again to play it`);
+      return;
+    }
+    this.play(choice.action);
+  }
+
+  play(action) {
+    this.select(this.tree.child(this.tree.node, action));
+  }
+
+  // ---- stones by hand ---------------------------------------------------------------------------
+
+  edit() {
+    byId("setup").close();
+    if (this.edited !== null) return;
+    this.edited = [...this.tree.node.frame.owners];
+    const done = textElement("button", "");
+    const turn = document.createElement("select");
+    turn.append(new Option("first to move", "0"), new Option("second to move", "1"));
+    turn.setAttribute("aria-label", "who is to move");
+    done.textContent = "Done";
+    done.addEventListener("click", () => this.useStones(Number(turn.value)));
+    byId("others").replaceChildren(turn, done);
+    this.tell("A click puts a stone of the first player, another one of the second, a third takes it away.");
+  }
+
+  placeStone(cell) {
+    const next = { ".": "X", X: "O", O: "." };
+    this.edited[cell] = next[this.edited[cell]];
+    const owners = this.edited.join("");
+    this.viewer.board.showFrame({ owners, last: null, winning: [] });
+  }
+
+  useStones(player) {
+    const rows = [];
+    for (let at = 0; at < this.edited.length; at += this.columns) {
+      rows.push(this.edited.slice(at, at + this.columns).join(""));
+    }
+    this.edited = null;
+    const { game, options } = this;
+    this.open({ game, options, tree: new Variations(), start: { board: rows.join("/"), to_play: player } });
+  }
+
+  // ---- sharing ----------------------------------------------------------------------------------
+
+  share() {
+    const moves = this.tree.wayTo(this.tree.node).slice(1).map((node) => node.frame.move.text);
+    const rows = this.tree.node.frame.owners.length / this.columns;
+    const size = rows === this.columns ? rows : `${this.columns}x${rows}`;
+    byId("link").value = this.address();
+    byId("hexworld-row").hidden = this.game !== "hex" || this.start !== null;
+    const words = moves.map((move) => (move === "swap" ? ":s" : move)).join("");
+    byId("hexworld").value = `https://hexworld.org/board/#${size}c1,${words}`;
+    byId("moves-text").value = moves.join(" ");
+    byId("shared").showModal();
+    byId("link").select();
+  }
+}
+
+const analysis = new Analysis(JSON.parse(byId("data").textContent).offered);

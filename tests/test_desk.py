@@ -1,0 +1,182 @@
+"""The analysis board without a browser: positions, what is pasted, and agents that go on."""
+
+import json
+import queue
+import time
+
+import pytest
+from web_games import serving
+
+from agents.apps.web.desk import Desk, Look, Start
+from agents.apps.web.protocol import MessageError, parse
+from agents.records import GameRecord
+from agents.records.psq import write_psq
+from agents.records.sgf import write_sgf
+from agents.solvers import solver
+from hexenv import connect4_v0
+
+SOON = 30.0
+
+
+class Page:
+    """What a page gets."""
+
+    def __init__(self, extra=()):
+        self.got = queue.Queue()
+        self.desk = Desk(self.got.put, extra)
+
+    def ask(self, number=1, game="tictactoe", options=(), **more):
+        self.desk.answer(Look(number, game, tuple(options), **more))
+
+    def next(self, kind):
+        """The next message of a kind."""
+        end = time.monotonic() + SOON
+        while True:
+            message = self.got.get(timeout=max(0.01, end - time.monotonic()))
+            json.dumps(message)
+            if message["type"] == kind:
+                return message
+
+
+@pytest.fixture
+def page():
+    page = Page()
+    yield page
+    page.desk.close()
+
+
+def test_a_position_has_the_frames_that_the_page_lacks(page):
+    page.ask(moves=(4, 0, 8), since=2)
+    found = page.next("position")
+    assert [frame["owners"] for frame in found["frames"]] == ["O...X....", "O...X...X"]
+    assert sorted(map(int, found["choices"]["cells"])) == [1, 2, 3, 5, 6, 7]
+    assert found["columns"] == 3
+
+
+def test_a_game_begins_where_stones_were_placed(page):
+    page.ask(start=Start("X../.O./...", 0))
+    assert page.next("position")["frames"][0]["owners"] == "X...O...."
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"moves": (9,)},
+        {"moves": (4, 4)},
+        {"moves": (0, 3, 1, 4, 2, 5)},
+        {"game": "module:game"},
+        {"options": ("no_option=1",)},
+        {"agents": ("uct:simulations=1000000000",)},
+        {"agents": ("module.Class",)},
+        {"text": "z9"},
+        {"text": "#11c1,a1zz"},
+        {"text": "(;FF["},
+        {"text": "X.."},
+    ],
+)
+def test_what_is_not_possible_is_refused(page, more):
+    page.ask(**more)
+    assert "expected" in page.next("error")["error"]
+
+
+@pytest.mark.parametrize("text", ["{}", "[]", "", '{"number": -1, "game": "hex", "options": []}'])
+def test_other_messages_are_refused(text):
+    with pytest.raises(MessageError):
+        parse(text, Look, complete=True)
+
+
+def test_the_search_goes_on_until_the_next_question(page):
+    page.ask(moves=(4,), agents=("uct",))
+    first = page.next("search")
+    assert (first["number"], first["place"]) == (1, 0)
+    assert first["lines"][0]["move"] in {line["text"] for line in first["search"]["actions"]}
+    page.ask(number=2, moves=(4, 0))
+    assert page.next("done")["number"] == 1
+
+
+def test_two_agents_search_side_by_side(page):
+    page.ask(game="connect4", moves=(3, 3, 4), agents=("uct", "greedy"))
+    assert {page.next("search")["place"] for _ in range(20)} == {0, 1}
+
+
+def test_the_solver_tells_the_exact_values(page):
+    env = connect4_v0.env(rows=4, columns=5)
+    env.reset(options={"moves": "33"})
+    page.ask(
+        game="connect4",
+        options=("rows=4", "columns=5"),
+        moves=tuple(env.unwrapped.actions),
+        agents=("solver",),
+    )
+    found = page.next("search")
+    while len(found["search"]["actions"]) < 5:
+        found = page.next("search")
+    exact = {one["action"]: one["value"] for one in found["search"]["actions"]}
+    for action, value in exact.items():
+        after = env.clone()
+        after.step(action)
+        assert value == -solver.value(after)
+
+
+def test_a_closed_desk_searches_no_more(page):
+    page.ask(agents=("uct",))
+    page.next("search")
+    page.desk.close()
+    page.next("done")
+    page.ask(number=2)
+    with pytest.raises(queue.Empty):
+        page.got.get(timeout=0.1)
+
+
+# ---- what is pasted ------------------------------------------------------------------------------
+
+HEX = GameRecord.of("hex", ("board_size=5",), (12, 6, 7))
+GOMOKU = GameRecord.of("gomoku", (), (112, 113, 97))
+
+
+@pytest.mark.parametrize(
+    ("game", "text", "wanted"),
+    [
+        ("connect4", "4453", ("connect4", [3, 3, 4, 2])),
+        ("hex", "c3 b2", ("hex", [24, 12])),
+        ("hex", "https://hexworld.org/board/#5c1,c3b2", ("hex", [12, 6])),
+        ("hex", "https://hexworld.org/board/#5nc1,b2:sc3", ("hex", [6, 25, 12])),
+        ("hex", write_sgf([HEX]), ("hex", list(HEX.actions))),
+        ("hex", write_psq(GOMOKU), ("gomoku", list(GOMOKU.actions))),
+        ("tictactoe", "X.O\n.X.\n...", ("tictactoe", [])),
+    ],
+)
+def test_a_text_is_read_as_a_game(page, game, text, wanted):
+    page.ask(game=game, text=text)
+    found = page.next("line")
+    assert (found["game"], list(found["moves"])) == wanted
+    assert (found["start"] is not None) == ("X" in text)
+    page.ask(game=found["game"], options=found["options"], moves=tuple(found["moves"]))
+    assert page.next("position")
+
+
+# ---- over HTTP -----------------------------------------------------------------------------------
+
+
+def test_a_page_that_goes_away_ends_its_search():
+    websockets = pytest.importorskip("websockets.sync.client")
+    with serving(max_games=1) as (port, _):
+        address = f"ws://127.0.0.1:{port}/analysis/socket"
+        with websockets.connect(address) as socket:
+            socket.send("nonsense")
+            assert json.loads(socket.recv())["type"] == "error"
+            question = {"number": 1, "game": "tictactoe", "options": [], "agents": ["uct"]}
+            socket.send(json.dumps(question))
+            assert json.loads(socket.recv())["type"] == "position"
+            with websockets.connect(address) as other, pytest.raises(Exception, match="1013"):
+                other.recv()  # no more pages than games
+        end = time.monotonic() + SOON
+        while time.monotonic() < end:
+            try:
+                with websockets.connect(address) as socket:
+                    socket.send(json.dumps({**question, "agents": []}))
+                    assert json.loads(socket.recv())["type"] == "position"
+                return
+            except Exception:
+                time.sleep(0.05)
+        raise AssertionError("expected room for a page after another has gone")
