@@ -7,7 +7,7 @@ import time
 import pytest
 from web_games import serving
 
-from agents.apps.web.desk import Desk, Look, Start
+from agents.apps.web.desk import Desk, Look, Start, explained
 from agents.apps.web.protocol import MessageError, parse
 from agents.records import GameRecord
 from agents.records.psq import write_psq
@@ -50,7 +50,9 @@ def test_a_position_has_the_frames_that_the_page_lacks(page):
     found = page.next("position")
     assert [frame["owners"] for frame in found["frames"]] == ["O...X....", "O...X...X"]
     assert sorted(map(int, found["choices"]["cells"])) == [1, 2, 3, 5, 6, 7]
-    assert found["columns"] == 3
+    assert found["about"] is None  # it knows the board
+    page.ask()
+    assert page.next("position")["about"]["columns"] == 3
 
 
 def test_a_game_begins_where_stones_were_placed(page):
@@ -153,6 +155,16 @@ def test_a_text_is_read_as_a_game(page, game, text, wanted):
     assert (found["start"] is not None) == ("X" in text)
     page.ask(game=found["game"], options=found["options"], moves=tuple(found["moves"]))
     assert page.next("position")
+
+
+def test_a_search_is_explained_from_the_board():
+    assert "<title>tictactoe after 51" in explained(Look(0, "tictactoe", (), (4, 0)))
+    for look in (
+        Look(0, "tictactoe", (), (4, 4)),
+        Look(0, "tictactoe", (), (), agents=("solver",)),
+    ):
+        with pytest.raises(ValueError, match="expected"):
+            explained(look)
 
 
 # ---- over HTTP -----------------------------------------------------------------------------------

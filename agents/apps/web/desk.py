@@ -21,6 +21,7 @@ from agents.core.background import in_background
 from agents.planning.environment import is_over
 from agents.records import GameRecord
 from agents.records.asking import Question, RunningAnalysis
+from agents.records.explaining import explain
 from agents.records.psq import read_psq
 from agents.records.record import StartPosition
 from agents.records.sgf import read_sgf
@@ -29,6 +30,8 @@ from hexenv.compiled import on_compiling
 from hexenv.games import base, notation
 
 MOST_MOVES: Final = 400
+EXPLAINED: Final = 200
+"""Simulations of a search that is explained."""
 EVERY: Final = 0.2
 """Seconds between two answers of an agent."""
 HEXWORLD: Final = re.compile(r"#(\d{1,2})(?:x(\d{1,2}))?[a-z]*\d*,(\S*)")
@@ -120,22 +123,21 @@ class Desk:
             if ply >= asked.since:
                 frames.append(page.frame_view(game, raw.state, move))
             if ply < len(asked.moves):
-                action = asked.moves[ply]
-                if is_over(env) or not raw.is_legal(action):
-                    raise MessageError(f"expected a legal move at ply {ply + 1}, got {action}")
-                move = page.move_view(game, raw.state, action, None)
-                env.step(action)
+                move = page.move_view(game, raw.state, _play(env, asked.moves[ply], ply), None)
+                env.step(asked.moves[ply])
         over = is_over(env)
         legal = [] if over else base.legal_actions(game, raw.state)
+        about = {
+            "title": title_of(asked.game, asked.options, game),
+            "board": page.board_data(game),
+            "columns": game.columns,
+            "canSetUp": asked.game != "connect4",
+        }
         self._send(
             {
                 "type": "position",
                 "number": asked.number,
-                "title": title_of(asked.game, asked.options, game),
-                "board": page.board_data(game),
-                "columns": game.columns,
-                "canSetUp": asked.game != "connect4",
-                "since": asked.since,
+                "about": about if asked.since == 0 else None,
                 "frames": frames,
                 "choices": page.choices_view(game, raw.state, legal),
             }
@@ -183,6 +185,28 @@ class Desk:
             self._send({"type": "done", **head})
         except Exception as error:  # whatever an agent raises
             self._send({"type": "error", "number": asked.number, "error": error_text(error)})
+
+
+def explained(look: Look, extra: Sequence[str] = ()) -> str:
+    """The page that explains the search of the first agent of a question, step by step.
+
+    Raises:
+        ValueError: If the position is none, or the agent searches no tree.
+    """
+    env = environment_of(look.game, look.options)
+    _begin(env, look.start)
+    for ply, action in enumerate(look.moves):
+        env.step(_play(env, action, ply))
+    text = look.agents[0] if look.agents else "uct"
+    agent = make_agent(text if text in extra else bounded(text))
+    return page.explain_page(explain(env, agent, EXPLAINED, text))
+
+
+def _play(env: Any, action: int, ply: int) -> int:
+    """An action that is legal, or a `MessageError`."""
+    if is_over(env) or not env.unwrapped.is_legal(action):
+        raise MessageError(f"expected a legal move at ply {ply + 1}, got {action}")
+    return action
 
 
 def _begin(env: Any, start: Start | None) -> None:

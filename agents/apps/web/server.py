@@ -25,7 +25,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from agents.apps.web.choices import choices
-from agents.apps.web.desk import Desk, Look
+from agents.apps.web.desk import Desk, Look, explained
 from agents.apps.web.games import FullError, GameRoom, Games, PageQueue, UnknownGameError
 from agents.apps.web.page import analysis_page, play_page, replay_page
 from agents.apps.web.playhex import HexService
@@ -69,6 +69,7 @@ def make_app(
         WebSocketRoute("/games/{name}/socket", server.socket),
         Route("/analysis", server.analysis),
         WebSocketRoute("/analysis/socket", server.desk),
+        Route("/analysis/steps", server.steps),
     ]
     if service is not None:
         routes += [
@@ -219,6 +220,15 @@ class Server:
         finally:
             sending.cancel()
             room.leave(page)
+
+    async def steps(self, request: Request) -> Response:
+        """The search of an agent step by step; the question is the part ``look`` of the address."""
+        try:
+            look = parse(request.query_params.get("look", ""), Look)
+            made = in_background(partial(explained, look, self.games.extra))
+            return HTMLResponse(await wrap_future(made))
+        except (ValueError, OSError, ImportError) as error:
+            return Response(str(error), 400)
 
     async def desk(self, socket: WebSocket) -> None:
         """Answer the questions of an analysis board, until its page leaves."""

@@ -14,8 +14,10 @@ its mirror image once. It is a NumPy archive without pickled objects:
 import os
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any, Final
 
 import numpy as np
@@ -151,6 +153,7 @@ def build_book(
     *,
     entries: int = 1 << 24,
     seconds: float | None = None,
+    threads: int = 1,
     report: Callable[[int, int], object] | None = None,
 ) -> Book:
     """Solve all positions with at most `plies` stones, and write them to a file.
@@ -166,6 +169,7 @@ def build_book(
         path: Of the file.
         entries: Of the solver's table, 8 bytes each.
         seconds: When to stop, at the latest; the book of what was solved by then is not finished.
+        threads: How many positions are solved at the same time; they share the table.
         report: Called now and then with the number of positions solved and of all to be solved.
 
     Raises:
@@ -188,20 +192,38 @@ def build_book(
         save_book(book, path)
         return book
 
-    clock = Clock(seconds)
+    started = time.perf_counter()
+    free: SimpleQueue[Connect4Solver] = SimpleQueue()
+    solver.prepare()
+    for _ in range(threads):
+        free.put(solver.twin())
+
+    def solve(item: tuple[int, Any]) -> tuple[int, int]:
+        one, left = free.get(), None
+        if seconds is not None:
+            left = max(0.0, seconds - (time.perf_counter() - started))
+        try:
+            return item[0], one.score(item[1], Clock(left))
+        finally:
+            free.put(one)
+
+    waiting = [item for item in levels[-1].items() if item[0] not in scores]
+    known = len(levels[-1]) - len(waiting)
+    pool = ThreadPoolExecutor(threads)
     try:
-        for done, (key, state) in enumerate(levels[-1].items()):
-            if key not in scores:
-                scores[key] = solver.score(state, clock)
+        for done, (key, score) in enumerate(pool.map(solve, waiting), known + 1):
+            scores[key] = score
             if time.perf_counter() - saved > SAVE_EVERY:
                 save(finished=False)
             if report is not None:
-                report(done + 1, len(levels[-1]))
+                report(done, len(levels[-1]))
     except TimeoutError:
         return save(finished=False)
     except BaseException:
         save(finished=False)
         raise
+    finally:
+        pool.shutdown(cancel_futures=True)
     _back_up(solver, levels, scores)
     return save(finished=True)
 

@@ -290,6 +290,13 @@ class Connect4Solver(ScoreSolver):
         self.grid = new_grid(game.rows, game.columns)
         self.nodes = new_nodes(self.grid, entries)
 
+    def twin(self) -> "Connect4Solver":
+        """Another solver with the same table, for another thread: an entry is a single number."""
+        other = Connect4Solver(self.game, 1, book=self.book)
+        other.nodes = other.nodes._replace(table=self.nodes.table)
+        other._run = self._run
+        return other
+
     def nodes_at(self, state: Any) -> Connect4Nodes:
         self.nodes.mine[0] = state.stones[int(state.ply) & 1]
         self.nodes.taken[0] = int(state.stones[0]) | int(state.stones[1])

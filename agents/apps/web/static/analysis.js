@@ -129,11 +129,12 @@ class Analysis {
     this.tell(text);
   }
 
-  setPosition({ title, board, columns, canSetUp, frames, choices }) {
+  setPosition({ about, frames, choices }) {
     const { way, since } = this.asked;
     frames.forEach((frame, index) => { way[since + index].frame = frame; });
     way.at(-1).choices = choices;
-    if (!this.hasBoard) {
+    if (!this.hasBoard && about !== null) {
+      const { title, board, columns, canSetUp } = about;
       byId("title").textContent = title;
       this.viewer.setBoard(board);
       this.viewer.board.onCell = (cell, isFinger) => this.click(cell, isFinger);
@@ -168,7 +169,16 @@ class Analysis {
       button.addEventListener("click", () => this.select(child));
       return button;
     }));
+    this.linkSteps();
     history.replaceState(null, "", this.address());
+  }
+
+  /** The address of the search of the first agent from here, step by step. */
+  linkSteps() {
+    const { game, options, start } = this;
+    const moves = this.tree.wayTo(this.tree.node).slice(1).map((node) => node.action);
+    const look = { number: 0, game, options, moves, start, agents: this.agents().slice(0, 1) };
+    byId("steps").href = `/analysis/steps?${new URLSearchParams({ look: JSON.stringify(look) })}`;
   }
 
   /** The reader has gone to another move of the line. */
@@ -254,7 +264,10 @@ class Analysis {
   listen() {
     byId("go").addEventListener("click", () => this.toggle());
     for (const id of ["agent-0", "agent-1", "lines"]) {
-      byId(id).addEventListener("change", () => { if (this.isOn) this.select(this.tree.node); });
+      byId(id).addEventListener("change", () => {
+        this.linkSteps();
+        if (this.isOn) this.select(this.tree.node);
+      });
     }
     byId("promote").addEventListener("click", () => { this.tree.promote(); this.show(); });
     byId("delete").addEventListener("click", () => this.remove());
