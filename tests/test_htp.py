@@ -79,10 +79,12 @@ class Lines(list):
     """What a server writes while it analyses, awaited."""
 
     def next(self, count=1):
-        deadline, before = time.monotonic() + 60, len(self)
-        while len(self) < before + count and time.monotonic() < deadline:
+        deadline = time.monotonic() + 60
+        while len(self) < count and time.monotonic() < deadline:
             time.sleep(0.005)
-        return self[-1]
+        found = self[-1]
+        self.clear()
+        return found
 
 
 @pytest.fixture
@@ -134,6 +136,7 @@ def test_an_analysis_is_of_the_colour_that_is_asked_for(analysing):
     for cell in ("a1", "b1", "c1", "d1", "e1"):  # a row of white's, who joins left and right
         server.answer(f"play w {cell}")
     server.answer("lz-analyze w 1")
+    lines.clear()  # those of the analysis before
     server.go_on()
     assert INFO.findall(lines.next())[0][0] == "f1"
     server.answer("play w f1")
