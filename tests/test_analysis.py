@@ -24,6 +24,7 @@ from agents import (
     compare,
 )
 from agents.apps.cli import main
+from agents.core.background import Slots
 from agents.planning.environment import UnfitEnvironmentError
 from agents.records import GameRecord
 from agents.records.formats import save_games
@@ -329,3 +330,30 @@ def test_the_command_refuses(words):
     assert done.exit_code in (1, 2)
     assert "Traceback" not in done.output
     assert any(word in done.output for word in ("expected", "illegal", "No such file"))
+
+
+@pytest.mark.parametrize(("slots", "searches"), [(1, 3), (2, 5)])
+def test_searches_that_share_slots_take_turns(slots, searches):
+    """No more than the slots compute at the same time, and none is left out."""
+    shared, computing, most = Slots(slots), [], []
+    turns = [0] * searches
+
+    def search(number):
+        with shared:
+            for _ in range(20):
+                computing.append(number)
+                most.append(len(computing))
+                turns[number] += 1
+                time.sleep(0.0005)
+                computing.remove(number)
+                shared.give_way()
+
+    threads = [threading.Thread(target=search, args=(number,)) for number in range(searches)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(SOON)
+    assert turns == [20] * searches
+    assert max(most) <= slots
+    with shared:  # all slots are free again
+        pass

@@ -1,9 +1,10 @@
 """Work on a thread that does not keep the program alive, and a look into a search meanwhile."""
 
 import time
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
-from threading import Event, Thread
+from threading import Event, Lock, Thread
 from typing import TypeVar
 
 from agents.core.agent import Statistics, StoppedError
@@ -26,6 +27,39 @@ def in_background(work: Callable[[], T]) -> Future[T]:
     return future
 
 
+class Slots:
+    """Lets so many searches compute at the same time, and the others wait for their turn.
+
+    More threads than processors would keep a thread that holds Python's lock from going on.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._free = count
+        self._waiting: deque[Event] = deque()
+        self._lock = Lock()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._free > 0:
+                self._free -= 1
+                return
+            turn = Event()
+            self._waiting.append(turn)
+        turn.wait()
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            if self._waiting:
+                self._waiting.popleft().set()
+            else:
+                self._free += 1
+
+    def give_way(self) -> None:
+        """Let another search have the slot for a while, if one waits."""
+        self.__exit__()
+        self.__enter__()
+
+
 class Watch:
     """An agent's `on_slice`: looks into its search from time to time, and stops it.
 
@@ -33,11 +67,17 @@ class Watch:
         show: Called with the statistics so far; None: nobody looks.
         every: Seconds between two looks.
         stopped: Once it is set, a `StoppedError` ends the search, after a last look.
+        slots: Of which the search has one, to be given to others from time to time.
     """
 
     def __init__(
-        self, show: Callable[[Statistics], None] | None, every: float, stopped: Event | None = None
+        self,
+        show: Callable[[Statistics], None] | None,
+        every: float,
+        stopped: Event | None = None,
+        slots: Slots | None = None,
     ) -> None:
+        self._slots = slots
         self._show, self._every = show, every
         self._stopped = Event() if stopped is None else stopped
         self._shown_at = time.perf_counter()
@@ -50,6 +90,8 @@ class Watch:
             self._shown_at = time.perf_counter()
         if is_stopped:
             raise StoppedError
+        if self._slots is not None:
+            self._slots.give_way()
 
     def stop(self) -> None:
         """End the search at its next look at the clock."""

@@ -13,7 +13,11 @@ CHECKS: Final = 32
 
 
 SLICE: Final = 0.001
-"""Seconds between two looks at the clock where the seconds are limited."""
+"""The least seconds between two looks at the clock where the seconds are limited."""
+MOST_SLICES: Final = 1000
+"""A thousandth of a long time is precise enough; many searches hinder each other by every look."""
+LONGEST_SLICE: Final = 0.02
+"""Seconds in which a search that is stopped ends."""
 LONG_SLICE: Final = 0.05
 """Seconds between two looks at the clock where the seconds are not limited."""
 
@@ -42,7 +46,9 @@ class Pace:
     ) -> None:
         self._started = started
         self._deadline = math.inf if seconds is None else seconds
-        self._slice_seconds = LONG_SLICE if seconds is None else SLICE
+        self._slice_seconds = LONG_SLICE
+        if seconds is not None:
+            self._slice_seconds = min(max(SLICE, seconds / MOST_SLICES), LONGEST_SLICE)
         self._smallest = smallest
         self.done, self.elapsed, self.rate = 0, 0.0, 0.0
         self.size = max(smallest, first)

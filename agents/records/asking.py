@@ -17,7 +17,7 @@ from typing import Any, Final, Self
 import numpy as np
 
 from agents.core.agent import Agent, OnSlice, Statistics, StoppedError
-from agents.core.background import Watch, in_background
+from agents.core.background import Slots, Watch, in_background
 from agents.core.options import Seconds, Simulations
 from agents.planning.clones import clone
 from agents.planning.environment import check_in_play
@@ -139,9 +139,11 @@ class RunningAnalysis:
     answer. The search ends with its limit, with `stop`, or with the block.
     """
 
-    def __init__(self, question: "Question", limit: Limit | None, every: float) -> None:
-        self._question, self._limit = question, limit
-        self._watch = Watch(self._show, every)
+    def __init__(
+        self, question: "Question", limit: Limit | None, every: float, slots: Slots | None = None
+    ) -> None:
+        self._question, self._limit, self._slots = question, limit, slots
+        self._watch = Watch(self._show, every, slots=slots)
         self._is_begun = False
         self._changed = Condition()
         self._latest: Analysis | None = None
@@ -187,7 +189,7 @@ class RunningAnalysis:
         found, error = None, None
         question, is_endless = self._question, self._limit is None
         try:
-            with question.budget(self._limit, is_endless):
+            with question.budget(self._limit, is_endless), self._slots or nullcontext():
                 found = question.answer(self._watch)
         except StoppedError:
             pass

@@ -17,7 +17,7 @@ from agents.apps.web import page
 from agents.apps.web.choices import bounded, environment_of
 from agents.apps.web.page import Values
 from agents.apps.web.protocol import MessageError, Whole
-from agents.core.background import in_background
+from agents.core.background import Slots, in_background
 from agents.planning.environment import is_over
 from agents.records import GameRecord
 from agents.records.asking import Question, RunningAnalysis
@@ -81,10 +81,16 @@ class Desk:
     Args:
         send: Called with each answer, from any thread.
         extra: Agents that are allowed besides those of `agents.apps.web.choices`.
+        slots: What the searches of all pages share.
     """
 
-    def __init__(self, send: Callable[[Values], None], extra: Sequence[str] = ()) -> None:
-        self._send, self._extra = send, extra
+    def __init__(
+        self,
+        send: Callable[[Values], None],
+        extra: Sequence[str] = (),
+        slots: Slots | None = None,
+    ) -> None:
+        self._send, self._extra, self._slots = send, extra, slots
         self._lock = RLock()
         self._running: list[RunningAnalysis] = []
         self._agents: dict[int, tuple[str, Any]] = {}  # by their place, with their texts
@@ -144,7 +150,7 @@ class Desk:
         )
         for place, text in enumerate(() if over else asked.agents):
             agent, copy = self._agent(place, text), env.clone()
-            running = RunningAnalysis(Question(copy, agent, asked.lines), None, EVERY)
+            running = RunningAnalysis(Question(copy, agent, asked.lines), None, EVERY, self._slots)
             self._running.append(running)
             in_background(partial(self._follow, running, agent, env, asked, place))
 

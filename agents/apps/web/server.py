@@ -36,9 +36,10 @@ from agents.apps.web.protocol import (
     parse_message,
     parse_setup,
 )
-from agents.core.background import in_background
+from agents.core.background import Slots, in_background
 from agents.records import GameRecord
 from agents.records.files import as_text
+from hexenv.compiled.cpus import usable_cpus
 
 UNKNOWN_GAME: Final = 4404
 """The code that closes a socket for an unknown game."""
@@ -154,6 +155,7 @@ class Server:
         self._page, self._policy = play_page(offered)
         self._analysis = analysis_page(offered)
         self._desks = 0
+        self._slots = Slots(usable_cpus())
 
     async def page(self, request: Request) -> Response:
         """The page to play on; its script reads the game from its own address."""
@@ -241,7 +243,7 @@ class Server:
         def send(message: Any) -> None:  # on any thread
             loop.call_soon_threadsafe(waiting.send, [message])
 
-        desk = Desk(send, self.games.extra)
+        desk = Desk(send, self.games.extra, self._slots)
         sending = asyncio.create_task(_send_all(socket, waiting))
         self._desks += 1
         try:

@@ -13,7 +13,7 @@ its mirror image once. It is a NumPy archive without pickled objects:
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -158,9 +158,8 @@ def build_book(
 ) -> Book:
     """Solve all positions with at most `plies` stones, and write them to a file.
 
-    It may be killed at any time: the next call goes on from what is in the file, so a book can be
-    built in several sittings. The positions with `plies` stones are solved; the scores
-    of those with fewer follow from them.
+    It may be killed at any time: the next call goes on from what is in the file. The positions with
+    `plies` stones are solved; the scores of those with fewer follow from them.
 
     Args:
         game: Connect4 with four in a row (`hexenv.games.connect4.new`).
@@ -182,7 +181,6 @@ def build_book(
     levels = opening_positions(game, plies)
     if all(key in scores for level in levels for key in level):
         return load_book(path)
-
     saved = time.perf_counter()
 
     def save(finished: bool) -> Book:
@@ -192,6 +190,28 @@ def build_book(
         save_book(book, path)
         return book
 
+    waiting = [item for item in levels[-1].items() if item[0] not in scores]
+    solved = enumerate(_solved(solver, waiting, threads, seconds), len(levels[-1]) - len(waiting))
+    try:
+        for before, (key, score) in solved:
+            scores[key] = score
+            if time.perf_counter() - saved > SAVE_EVERY:
+                save(finished=False)
+            if report is not None:
+                report(before + 1, len(levels[-1]))
+    except BaseException as error:
+        begun = save(finished=False)
+        if isinstance(error, TimeoutError):
+            return begun
+        raise
+    _back_up(solver, levels, scores)
+    return save(finished=True)
+
+
+def _solved(
+    solver: Connect4Solver, waiting: list[tuple[int, Any]], threads: int, seconds: float | None
+) -> Iterator[tuple[int, int]]:
+    """The scores of positions in their order, each with its key; TimeoutError after the seconds."""
     started = time.perf_counter()
     free: SimpleQueue[Connect4Solver] = SimpleQueue()
     solver.prepare()
@@ -207,25 +227,11 @@ def build_book(
         finally:
             free.put(one)
 
-    waiting = [item for item in levels[-1].items() if item[0] not in scores]
-    known = len(levels[-1]) - len(waiting)
     pool = ThreadPoolExecutor(threads)
     try:
-        for done, (key, score) in enumerate(pool.map(solve, waiting), known + 1):
-            scores[key] = score
-            if time.perf_counter() - saved > SAVE_EVERY:
-                save(finished=False)
-            if report is not None:
-                report(done, len(levels[-1]))
-    except TimeoutError:
-        return save(finished=False)
-    except BaseException:
-        save(finished=False)
-        raise
+        yield from pool.map(solve, waiting)
     finally:
         pool.shutdown(cancel_futures=True)
-    _back_up(solver, levels, scores)
-    return save(finished=True)
 
 
 def _checked_plies(game: Any, plies: Any) -> int:
