@@ -133,17 +133,11 @@ class Desk:
                 env.step(asked.moves[ply])
         over = is_over(env)
         legal = [] if over else base.legal_actions(game, raw.state)
-        about = {
-            "title": title_of(asked.game, asked.options, game),
-            "board": page.board_data(game),
-            "columns": game.columns,
-            "canSetUp": asked.game != "connect4",
-        }
         self._send(
             {
                 "type": "position",
                 "number": asked.number,
-                "about": about if asked.since == 0 else None,
+                "about": _about(asked, game) if asked.since == 0 else None,
                 "frames": frames,
                 "choices": page.choices_view(game, raw.state, legal),
             }
@@ -191,6 +185,16 @@ class Desk:
             self._send({"type": "done", **head})
         except Exception as error:  # whatever an agent raises
             self._send({"type": "error", "number": asked.number, "error": error_text(error)})
+
+
+def _about(asked: Look, game: Any) -> Values:
+    """What a page needs to know of a game once."""
+    return {
+        "title": title_of(asked.game, asked.options, game),
+        "board": page.board_data(game),
+        "columns": game.columns,
+        "canSetUp": asked.game != "connect4",  # its stones need an order
+    }
 
 
 def explained(look: Look, extra: Sequence[str] = ()) -> str:
