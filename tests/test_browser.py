@@ -4,6 +4,8 @@ import json
 import re
 import shutil
 from pathlib import Path
+from urllib.parse import unquote
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -755,6 +757,8 @@ def test_a_position_is_analysed_with_variations_and_shared(open_page, address):
     page.locator("#go").click()
     page.locator("#share").click()
     link = page.input_value("#link")
+    picture = unquote(page.get_attribute("#picture", "href").partition(",")[2])
+    assert ElementTree.fromstring(picture).tag.endswith("svg")
     assert "4.0.8%281%21%29" in link
     phone = open_page(link, PHONE)
     wait_for(phone, "analysis.tree.node.choices !== null")

@@ -376,6 +376,8 @@ class Analysis {
     const words = moves.map((move) => (move === "swap" ? ":s" : move)).join("");
     byId("hexworld").value = `https://hexworld.org/board/#${size}c1,${words}`;
     byId("moves-text").value = moves.join(" ");
+    const drawn = new XMLSerializer().serializeToString(this.viewer.board.svg);
+    byId("picture").href = `data:image/svg+xml,${encodeURIComponent(drawn)}`;
     byId("shared").showModal();
     byId("link").select();
   }
