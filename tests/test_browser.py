@@ -748,6 +748,14 @@ def test_a_position_is_analysed_with_variations_and_shared(open_page, address):
     page.keyboard.press("ArrowLeft")
     page.locator('#board .cells use[data-cell="1"]').click()  # another move: a variation
     wait_for(page, "analysis.tree.node.frame !== null && analysis.tree.node.action === 1")
+    page.locator("#typed").fill("nine")
+    page.keyboard.press("Enter")
+    assert text(page, "#status") == "nine is no move here."
+    page.keyboard.press("Tab")
+    page.locator("#typed").fill("3")
+    page.keyboard.press("Enter")
+    wait_for(page, "analysis.tree.node.frame !== null && analysis.tree.node.action === 2")
+    page.locator("#delete").click()
     page.select_option("#agent-0", "solver")
     page.select_option("#agent-1", index=1)
     page.keyboard.press("Tab")

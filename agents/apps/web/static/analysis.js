@@ -153,8 +153,8 @@ class Analysis {
     this.viewer.setFrames(0, line.map((node) => node.frame));
     this.viewer.go(line.indexOf(this.tree.node));
     this.viewer.onChange = () => this.moved();
-    const { frame, parent, children, choices } = this.tree.node;
-    this.tell(frame.player === null ? this.viewer.moveText() : "");
+    const { parent, children, choices } = this.tree.node;
+    this.tell(this.viewer.moveText());
     byId("board").classList.add("yours");
     byId("others").replaceChildren(...(choices?.others ?? []).map((choice) => {
       const button = textElement("button", choice.text);
@@ -269,6 +269,7 @@ class Analysis {
         if (this.isOn) this.select(this.tree.node);
       });
     }
+    byId("typed").addEventListener("change", () => this.playText(byId("typed").value.trim()));
     byId("promote").addEventListener("click", () => { this.tree.promote(); this.show(); });
     byId("delete").addEventListener("click", () => this.remove());
     byId("comment").addEventListener("input", (event) => { this.tree.node.comment = event.target.value; });
@@ -300,6 +301,15 @@ class Analysis {
     byId("go").textContent = this.isOn ? "Pause" : "Analyse";
     byId("go").setAttribute("aria-pressed", String(this.isOn));
     this.ask();
+  }
+
+  /** Play the move that was typed. */
+  playText(text) {
+    const { cells, others } = this.tree.node.choices ?? { cells: {}, others: [] };
+    const choice = [...Object.values(cells), ...others].find((one) => one.text === text);
+    if (choice === undefined) this.tell(`${text} is no move here.`);
+    else this.play(choice.action);
+    byId("typed").value = "";
   }
 
   remove() {
