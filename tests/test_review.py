@@ -11,9 +11,11 @@ from environments import make, play_out
 from agents import Limit
 from agents.apps.cli import main
 from agents.apps.web.page import replay_page
+from agents.arena.accuracy import own_sets
 from agents.records import GameRecord, StartPosition
 from agents.records.formats import save_games
 from agents.records.review import ERRORS, THRESHOLDS, Mark, Review, review, summary
+from agents.registry import make_environment
 from agents.solvers import solver
 
 BLUNDER = GameRecord.of("tictactoe", (), (4, 0, 1, 2, 7), agents=("me", "you"))  # 8 wins
@@ -191,3 +193,29 @@ def test_the_command_refuses(games, words):
     done = run(games, "--workers", "0", *words)
     assert done.exit_code in (1, 2)
     assert "expected" in done.output
+
+
+@pytest.mark.slow
+@pytest.mark.compiled
+@pytest.mark.parametrize(
+    ("game", "options", "name", "seconds", "every"),
+    [("connect4", (), "connect4", 0.05, 20), ("hex", ("board_size=5",), "hex_5x5", 0.5, 10)],
+)
+def test_exact_reviews_agree_with_solved_positions(game, options, name, seconds, every):
+    """A drawn move after each of them: its values are right, and what keeps the value is no error.
+
+    The positions were solved by other programs (`agents/arena/positions`).
+    """
+    rng, exact = np.random.default_rng(1), 0
+    for position in own_sets(game, options)[name][::every]:
+        env = make_environment(game, options)
+        env.reset(options=position.start)
+        action = int(rng.choice(list(position.values)))
+        record = GameRecord.of(game, options, (*env.unwrapped.actions, action))
+        move = review(record, f"solver:seconds={seconds},seed=1").moves[-1]
+        best, value = max(position.values.values()), position.values[action]
+        if move.is_exact:
+            exact += 1
+            assert (move.before, move.after) == (best, value)
+            assert (move.mark == "best") == (value == best)
+    assert exact > 10
