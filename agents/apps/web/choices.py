@@ -183,8 +183,12 @@ def start(setup: Setup, extra: Sequence[str] = ()) -> tuple[Any, Agent]:
         ValueError: If there is no such game, option or agent, or it is not for pages.
     """
     env = environment_of(setup.game, setup.options)
-    text = setup.agent if setup.agent in extra else bounded(setup.agent)
-    return env, make_agent(text, setup.seed)
+    return env, agent_of(setup.agent, extra, setup.seed)
+
+
+def agent_of(text: str, extra: Sequence[str], seed: int | None = None) -> Any:
+    """An agent that a page asks for; ValueError if that is none of `extra`, and not for pages."""
+    return make_agent(text if text in extra else bounded(text), seed)
 
 
 def environment_of(game: str, options: Sequence[str]) -> Any:

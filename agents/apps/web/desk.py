@@ -14,7 +14,7 @@ from msgspec import Meta, Struct
 from agents.apps.play.titles import title_of
 from agents.apps.protocols.conversation import error_text
 from agents.apps.web import page
-from agents.apps.web.choices import bounded, environment_of
+from agents.apps.web.choices import agent_of, environment_of
 from agents.apps.web.page import Values
 from agents.apps.web.protocol import MessageError, Whole
 from agents.core.background import Slots, in_background
@@ -25,7 +25,6 @@ from agents.records.explaining import explain
 from agents.records.psq import read_psq
 from agents.records.record import StartPosition
 from agents.records.sgf import read_sgf
-from agents.registry import make_agent
 from hexenv.compiled import on_compiling
 from hexenv.games import base, notation
 
@@ -152,7 +151,7 @@ class Desk:
         """The agent of a place, the same as before if it has the same text."""
         known, agent = self._agents.get(place, ("", None))
         if known != text:
-            agent = make_agent(text if text in self._extra else bounded(text))
+            agent = agent_of(text, self._extra)
             self._agents[place] = text, agent
         return agent
 
@@ -208,8 +207,7 @@ def explained(look: Look, extra: Sequence[str] = ()) -> str:
     for ply, action in enumerate(look.moves):
         env.step(_play(env, action, ply))
     text = look.agents[0] if look.agents else "uct"
-    agent = make_agent(text if text in extra else bounded(text))
-    return page.explain_page(explain(env, agent, EXPLAINED, text))
+    return page.explain_page(explain(env, agent_of(text, extra), EXPLAINED, text))
 
 
 def _play(env: Any, action: int, ply: int) -> int:

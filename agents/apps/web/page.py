@@ -4,8 +4,8 @@ A *frame* is one position of a game: its stones, the move that led there, whose 
 the player to move found in a search. A page has a list of them, from the start of the game on.
 
 Styles, scripts and data are within the page, and nothing else is loaded. The sources are in
-``static``; the pages share `viewer.html`, `tools.html` and `SHARED_SCRIPTS`. Texts from records
-are only data for the scripts, which show them as text and never as HTML.
+``static``; the pages share `head.html`, `viewer.html`, `tools.html` and `SHARED_SCRIPTS`. Texts
+from records are only data for the scripts, which show them as text and never as HTML.
 """
 
 import base64
@@ -42,6 +42,8 @@ from hexenv.render.svg import FILL, LINE, board_svg, theme_css
 PAGE_THEMES: Final = ("auto", *THEMES)
 SHARED_SCRIPTS: Final = ("overlays.js", "board.js", "curve.js", "viewer.js")
 NO_NETWORK: Final = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'"
+NO_ICON: Final = '<link rel="icon" href="data:,">'
+"""So that the browser asks the server for none."""
 MIDDLE_LUMINANCE: Final = 0.179
 """A colour of this luminance has the same contrast with black as with white."""
 ARTICLES: Final = {"inaccuracy": "an inaccuracy", "mistake": "a mistake", "blunder": "a blunder"}
@@ -109,14 +111,18 @@ def check_theme(theme: str) -> None:
 
 
 def _page(
-    template: str, scripts: tuple[str, ...], title: str, data: Values, policy: str = ""
+    template: str, scripts: tuple[str, ...], title: str, data: Values, more_policy: str = ""
 ) -> tuple[str, str]:
-    """A page and its Content-Security-Policy, which allows only the page's own script."""
+    """A page and its Content-Security-Policy, which allows only the page's own script.
+
+    A page with `more_policy` is served with its policy as a header; any other has it within.
+    """
     code = "\n".join(_source(name) for name in (*SHARED_SCRIPTS, *scripts))
     digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
-    policy = f"{NO_NETWORK}; script-src 'sha256-{digest}'{policy}"
+    policy = f"{NO_NETWORK}; script-src 'sha256-{digest}'{more_policy}"
+    rule = f'<meta http-equiv="Content-Security-Policy" content="{html.escape(policy)}">'
     parts = {
-        "policy": html.escape(policy),
+        "lead": NO_ICON if more_policy else rule,
         "title": html.escape(title),
         "style": _source("style.css"),
         "tools": _source("tools.html").rstrip(),
@@ -124,7 +130,8 @@ def _page(
         "data": json_for_html(data),
         "script": code,
     }
-    page = re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _source(template))
+    text = _source(template).replace("{{head}}\n", _source("head.html"))
+    page = re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], text)
     return page, policy
 
 

@@ -22,9 +22,8 @@ class Analysis {
     this.fill();
     this.listen();
     this.open(this.fromAddress());
-    const scheme = location.protocol === "https:" ? "wss:" : "ws:";
     this.connection = new Connection(
-      `${scheme}//${location.host}/analysis/socket`,
+      "/analysis/socket",
       (message) => this.receive(message),
       (link) => { if (link === "open") this.ask(); else if (link === "lost") this.tell("The connection was lost: trying again."); },
     );
@@ -305,8 +304,7 @@ class Analysis {
 
   /** Play the move that was typed. */
   playText(text) {
-    const { cells, others } = this.tree.node.choices ?? { cells: {}, others: [] };
-    const choice = [...Object.values(cells), ...others].find((one) => one.text === text);
+    const choice = choiceByText(this.tree.node.choices ?? { cells: {}, others: [] }, text);
     if (choice === undefined) this.tell(`${text} is no move here.`);
     else this.play(choice.action);
     byId("typed").value = "";

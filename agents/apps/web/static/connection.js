@@ -6,8 +6,9 @@ const LONGEST_WAIT = 8000;
 
 /** The websocket of a page; it connects again when the connection is lost. */
 class Connection {
-  constructor(url, onMessage, onState) {
-    this.url = url;
+  constructor(path, onMessage, onState) {
+    const scheme = location.protocol === "https:" ? "wss:" : "ws:";
+    this.url = `${scheme}//${location.host}${path}`;
     this.onMessage = onMessage;
     this.onState = onState; // "connecting", "open", "lost" or "gone"
     this.wait = FIRST_WAIT;

@@ -63,8 +63,7 @@ class Lesson {
   }
 
   guessText(text) {
-    const { cells, others } = this.note.choices;
-    const choice = [...Object.values(cells), ...others].find((one) => one.text === text);
+    const choice = choiceByText(this.note.choices, text);
     if (choice === undefined) this.show(`${text} is no move here.`);
     else this.guess(choice);
   }

@@ -16,9 +16,8 @@ class Play {
     byId("record").href = `${path}/record.json`;
     document.querySelector("section.search").append(byId("links"));
     this.listen();
-    const scheme = location.protocol === "https:" ? "wss:" : "ws:";
     this.connection = new Connection(
-      `${scheme}//${location.host}${path}/socket`,
+      `${path}/socket`,
       (message) => this.receive(message),
       (link) => this.setLink(link),
     );

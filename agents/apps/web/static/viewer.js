@@ -23,6 +23,11 @@ function hasPriors(search) {
   return search !== null && search.actions.some((action) => action.prior !== null);
 }
 
+/** The choice of a position, as the server tells them, with a text, or undefined. */
+function choiceByText({ cells, others }, text) {
+  return [...Object.values(cells), ...others].find((choice) => choice.text === text);
+}
+
 /** An HTML element with a text; never HTML, as texts come from records. */
 function textElement(name, text, className = "") {
   const element = document.createElement(name);
