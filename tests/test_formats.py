@@ -21,7 +21,7 @@ from agents.records.files import as_text
 from agents.records.films import film_of
 from agents.records.formats import load_games, save_games
 from agents.records.psq import read_psq, write_psq
-from agents.records.sgf import main_lines, read_sgf, write_sgf
+from agents.records.sgf import read_sgf, trees, write_sgf
 from hexenv.games.base import cell_owners
 from hexenv.games.gomoku import RULES
 
@@ -128,7 +128,7 @@ def test_the_cells_of_searches_are_those_of_the_file():
     searches = [Search(seconds=0.0, simulations=5, principal_variation=plan)
                 for plan in ((2, 9, 1), (9, 1), (1, 3), (3,))]  # fmt: skip
     record = dataclasses.replace(record, searches=tuple(searches))
-    ((nodes, _),) = main_lines(write_sgf([record]))
+    ((nodes, _),) = trees(write_sgf([record]))
     said = [node["C"].values[0].partition("simulations, ")[2] for node in nodes[1:]]
     assert said == ["c1 swap-pieces a2", "swap-pieces a2", "a2 b1", "b1"]
 
@@ -320,7 +320,7 @@ def test_searches_are_written_as_comments(tmp_path):
 
 
 def test_properties_are_read_as_the_format_says():
-    ((nodes, _),) = main_lines("junk (;A[1]\n[2\\]]bBc[x\\\ny];C[a\\:b]) ")
+    ((nodes, _),) = trees("junk (;A[1]\n[2\\]]bBc[x\\\ny];C[a\\:b]) ")
     assert [{key: kept.values for key, kept in node.items()} for node in nodes] == [
         {"A": ["1", "2]"], "B": ["xy"]},
         {"C": ["a:b"]},

@@ -30,8 +30,9 @@ after moves, the record begins there.
 
 A file has no seed, times or openings, and searches only as comments. Its options are the size, the
 swap in Hex, and the rule in Gomoku (RU, as a name or the number of Gomocup); a game with other
-options must be read with them. Of variations the first is read. A `UserWarning` says what of a file
-is left out or assumed. Errors are `ValueError`s with a line.
+options must be read with them. A record is the first variation; `read_variations` reads all of
+them, with their comments. A `UserWarning` says what of a file is left out or assumed. Errors are
+`ValueError`s with a line.
 
 Texts are in the encoding that CA names; without it in UTF-8 if they can be, else in Latin-1, the
 default of FF[4].
@@ -40,14 +41,17 @@ default of FF[4].
 import codecs
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+from msgspec import structs
 
 import hexenv
 from agents.apps.protocols.exchange import SWAP, SwapView
 from agents.core.reading import UTF_8, utf_8_or_latin_1
 from agents.records.record import GameRecord, Search, StartPosition, options_text, rules_of
+from agents.records.variations import ROOT, Variation, Variations
 from hexenv.common.messages import error_at, warn_user
 from hexenv.games import base, notation
 from hexenv.games.base import EMPTY, Game, State
@@ -81,9 +85,11 @@ TOKEN: Final = re.compile(
     r"\s*(?:(?P<sign>[();])|(?P<name>[A-Za-z]+)|\[(?P<value>[^\\\]]*(?:\\.[^\\\]]*)*)\])", re.DOTALL
 )
 MOST_NODES: Final = 100_000
-"""Of a game's main line."""
+"""Of a game, with its variations."""
 MOST_DEPTH: Final = 10_000
 """Of variations within variations."""
+MOST_STEPS: Final = 200_000
+"""Of all lines of play of a game, where variations are read; lines count what they share, too."""
 START: Final = re.compile(r"\(\s*;")
 """Start of a collection; text before it is ignored."""
 
@@ -106,19 +112,30 @@ class Property(NamedTuple):
 Node = dict[str, Property]
 
 
-class MainLine(NamedTuple):
-    """The nodes of a game's main line, always the first variation."""
+class Tree(NamedTuple):
+    """The nodes of a game, and of each the place of the node before it; -1 for the first."""
 
     nodes: list[Node]
-    left_out: int
-    """How many other lines of play the game has."""
+    parents: list[int]
+
+    def ends(self) -> list[int]:
+        """The places of the nodes with nothing after them, that of the main line first."""
+        return sorted(set(range(len(self.nodes))) - set(self.parents))
+
+    def way(self, at: int) -> list[int]:
+        """The places of the nodes from the first to one."""
+        found = list[int]()
+        while at >= 0:
+            found.append(at)
+            at = self.parents[at]
+        return found[::-1]
 
 
-def main_lines(text: str) -> Iterator[MainLine]:
-    """The main line of each game of a collection."""
-    nodes: list[Node] = []
-    depth, is_main, node, found = 0, False, None, None  # found: the property of the next values
-    line, lines, is_end = 1, 0, False
+def trees(text: str) -> Iterator[Tree]:
+    """The games of a collection."""
+    tree, last, node, found = Tree([], []), -1, None, None  # found: whose values come next
+    opened: list[int] = []  # the last node before each bracket that is open
+    line = 1
     for kind, token, line in _tokens(text.replace("\r\n", "\n").replace("\r", "\n")):
         if kind == "value":
             if found is None:
@@ -133,31 +150,30 @@ def main_lines(text: str) -> Iterator[MainLine]:
                 raise error_at(line, f"expected ; before a property, got {token!r}")
             name = re.sub("[a-z]", "", token)  # older files write AddBlack for AB
             found = node.setdefault(name, Property([], line))
-            continue
-        if token == "(":
-            if depth == 0:
-                nodes, is_main, lines = [], True, 0
-            depth, node = depth + 1, None
-            if depth > MOST_DEPTH:
+        elif token == "(":
+            if not opened:
+                tree, last = Tree([], []), -1
+            opened.append(last)
+            node = None
+            if len(opened) > MOST_DEPTH:
                 raise error_at(line, f"expected variations at most {MOST_DEPTH} deep, got more")
-        elif depth == 0:
+        elif not opened:
             raise error_at(line, f"expected (, got {token}")
         elif token == ";":
             node = Node()
-            if is_main:
-                nodes.append(node)
-            if len(nodes) > MOST_NODES:
+            tree.nodes.append(node)
+            tree.parents.append(last)
+            last = len(tree.nodes) - 1
+            if len(tree.nodes) > MOST_NODES:
                 raise error_at(line, f"expected at most {MOST_NODES} nodes in a game, got more")
         else:
-            depth, node, is_main = depth - 1, None, False
-            lines += not is_end  # a tree without one within
-            if depth == 0:
-                if not nodes:
+            last, node = opened.pop(), None
+            if not opened:
+                if not tree.nodes:
                     raise error_at(line, "expected a node in every game, got none")
-                yield MainLine(nodes, lines - 1)
-        is_end = token == ")"
-    if depth or not nodes:
-        raise error_at(line, f"expected {')' if depth else '(;'}, got the end of the file")
+                yield tree
+    if opened or not tree.nodes:
+        raise error_at(line, f"expected {')' if opened else '(;'}, got the end of the file")
 
 
 def _tokens(text: str) -> Iterator[Token]:
@@ -181,17 +197,14 @@ def _plain(value: str) -> str:
     return re.sub(r"\\(\n|.)", lambda match: match[1].strip("\n"), value, flags=re.DOTALL)
 
 
-def _game_text(nodes: Iterable[Mapping[str, str | list[str]]]) -> str:
-    """A game without variations, a line for each node; a property has one value or a list."""
-    lines: list[str] = []
-    for node in nodes:
-        written = ";"
-        for name, value in node.items():
-            values = [value] if isinstance(value, str) else value
-            escaped = (re.sub(r"([\\\]])", r"\\\1", each) for each in values)
-            written += name + "".join(f"[{each}]" for each in escaped)
-        lines.append(written)
-    return "(" + "\n".join(lines) + ")\n"
+def _properties(node: Mapping[str, str | Sequence[str]]) -> str:
+    """Properties of a node as the format writes them; each has one value or several."""
+    written = ""
+    for name, value in node.items():
+        values = [value] if isinstance(value, str) else value
+        escaped = (re.sub(r"([\\\]])", r"\\\1", each) for each in values)
+        written += name + "".join(f"[{each}]" for each in escaped)
+    return written
 
 
 # ---- reading -------------------------------------------------------------------------------------
@@ -212,12 +225,19 @@ RULE_NUMBERS: Final = {"0": "freestyle", "1": "standard", "4": "renju"}
 """The rules of Gomoku as c-gomoku-cli writes them into RU: by the numbers of Gomocup."""
 COLOURS: Final = {"b": 0, "black": 0, "1": 0, "w": 1, "white": 1, "2": 1}
 """The values of PL."""
+SET_UP: Final = {"AB": 0, "AW": 1, "AE": None}
+"""The properties of stones that are set up, and their colours; AE takes stones away."""
+UNDERSTOOD: Final = {"FF", "CA", "AP", "GM", "SZ", "RU", *SET_UP, "PL", "B", "W", "C"}
+"""The properties that a game with variations has itself."""
+MARKS: Final = {"AR", "CR", "DD", "LB", "LN", "MA", "SL", "SQ", "TB", "TR", "TW", "VW"}
+"""The properties that name cells which are no stones."""
+EXCHANGED: Final = {"PB": "PW", "PW": "PB", "BR": "WR", "WR": "BR", "BT": "WT", "WT": "BT"}
+"""What the properties of the players become where white begins, because black begins here."""
+OTHER_COLOUR: Final = str.maketrans("BWbw", "WBwb")
 MOST_SET_UPS: Final = 100
 """Of a game, with moves between."""
 MOST_STONES: Final = 10_000
 """Of a set-up, with those that are named twice."""
-SET_UP: Final = {"AB": 0, "AW": 1, "AE": None}
-"""The properties of stones that are set up, and their colours; AE takes stones away."""
 
 
 class Play(NamedTuple):
@@ -227,6 +247,8 @@ class Play(NamedTuple):
     """0 for black, 1 for white."""
     text: str
     line: int
+    node: int
+    """The place of its node in the line of play."""
 
 
 class SetUp(NamedTuple):
@@ -245,25 +267,133 @@ def read_sgf(
 
     `game` is for a file that does not say. `options`, ``key=value`` texts, override the file.
     """
-    for number, line in enumerate(main_lines(text), 1):
-        reader = _Reader(line.nodes, game, options)
+    for number, tree in enumerate(trees(text), 1):
+        main, *others = tree.ends()
+        reader = _Reader([tree.nodes[at] for at in tree.way(main)], game, options)
         record = reader.record()
-        if line.left_out:
-            s = "s" if line.left_out > 1 else ""
-            reader.told.append(f"{line.left_out} variation{s} left out: only the first is read")
+        if others:
+            s = "s" if len(others) > 1 else ""
+            reader.told.append(f"{len(others)} variation{s} left out: only the first is read")
         if reader.told:
             warn_user(f"game {number} of the SGF: {'; '.join(reader.told)}")
         yield record
 
 
+def read_variations(
+    text: str, game: str | None = None, options: Sequence[str] = ()
+) -> Iterator[Variations]:
+    """The games in a file with their variations and comments; the arguments are as of `read_sgf`.
+
+    A variation that cannot be read is left out, and its reason is in `Variations.left_out`.
+    """
+    for tree in trees(text):
+        yield _Merger(tree, game, options).variations()
+
+
+class _Merger:
+    """Puts the lines of play of one game together: each is read as a game of its own."""
+
+    def __init__(self, tree: Tree, game: str | None, options: Sequence[str]) -> None:
+        self._tree, self._game, self._options = tree, game, options
+        self._told: list[str] = []
+        self._owner: dict[int, int] = {}  # the place of the last move of each node
+        self._moves: list[Variation] = []
+        self._known: dict[tuple[int, int], int] = {}  # the place of an action after a move
+        self._texts: dict[int, list[tuple[str, str]]] = {ROOT: []}  # comments and rest by place
+
+    def variations(self) -> Variations:
+        tree, steps = self._tree, 0
+        has_swap = any(
+            value.strip().lower() in SWAPS
+            for node in tree.nodes
+            for name in ("B", "W")
+            if name in node
+            for value in node[name].values
+        )
+        main: GameRecord | None = None
+        for end in tree.ends():
+            way = tree.way(end)
+            steps += len(way)
+            if steps > MOST_STEPS:
+                raise ValueError(f"expected lines of at most {MOST_STEPS} nodes in all, got more")
+            try:
+                reader = _Reader(
+                    [tree.nodes[at] for at in way], self._game, self._options, has_swap
+                )
+                record = reader.record()
+                about = record.options, record.start
+                if main is not None and about != (main.options, main.start):
+                    raise ValueError("expected a variation that begins as the main line")
+            except ValueError as error:
+                if main is None:
+                    raise
+                self._told.append(f"a variation left out: {error}")
+                continue
+            main = main or record
+            self._told += [told for told in reader.told if told not in self._told]
+            self._add(way, record.actions, reader)
+        assert main is not None  # a game has a node
+        comment, rest = self._text_of(ROOT)
+        moves = [
+            Variation(move.parent, move.action, *self._text_of(place))
+            for place, move in enumerate(self._moves)
+        ]
+        return Variations(
+            main.game, main.options, tuple(moves), main.start, comment, rest, tuple(self._told)
+        )
+
+    def _add(self, way: Sequence[int], actions: Sequence[int], reader: "_Reader") -> None:
+        """Add one line of play, with what its nodes say."""
+        played = dict(zip(reader.nodes_of_moves, actions, strict=True))
+        last = ROOT
+        for number, at in enumerate(way):
+            if number in played:
+                key = last, played[number]
+                if key not in self._known:
+                    self._known[key] = len(self._moves)
+                    self._texts[len(self._moves)] = []
+                    self._moves.append(Variation(*key))
+                last = self._known[key]
+            if at not in self._owner:
+                self._owner[at] = last
+                self._texts[last].append(self._text_in(self._tree.nodes[at], reader))
+
+    def _text_in(self, node: Node, reader: "_Reader") -> tuple[str, str]:
+        """The comment of a node, and what only other programs know."""
+        comment = "\n".join(node["C"].values) if "C" in node else ""
+        rest = {name: found.values for name, found in node.items() if name not in UNDERSTOOD}
+        if reader.white_begins:
+            rest = {EXCHANGED.get(name, name): values for name, values in rest.items()}
+            if "RE" in rest:
+                rest["RE"] = [value[:1].translate(OTHER_COLOUR) + value[1:] for value in rest["RE"]]
+        if reader.moves_cells and MARKS & rest.keys():
+            self._told.append("marks on cells left out: the game is written mirrored")
+            rest = {name: values for name, values in rest.items() if name not in MARKS}
+        return comment, _properties(rest)
+
+    def _text_of(self, place: int) -> tuple[str, str]:
+        texts = self._texts[place]
+        return "\n".join(text for text, _ in texts if text), "".join(rest for _, rest in texts)
+
+
 class _Reader:
     """Reads one game of a file."""
 
-    def __init__(self, nodes: Sequence[Node], game: str | None, options: Sequence[str]) -> None:
+    def __init__(
+        self,
+        nodes: Sequence[Node],
+        game: str | None,
+        options: Sequence[str],
+        has_swap: bool = False,
+    ) -> None:
         self.told: list[str] = []
         """What the user has to know."""
+        self.nodes_of_moves: list[int] = []
+        """The place of the node of each action of the record."""
         self._root = nodes[0]
-        self._events = _merged(event for node in nodes for event in _events(node))
+        self._events: list[Play | SetUp] = _merged(
+            event for at, node in enumerate(nodes) for event in _events(node, at)
+        )
         self._plays = [event for event in self._events if isinstance(event, Play)]
         self._game = self._name_game(game)
         first = next(iter(self._events), None)
@@ -274,9 +404,11 @@ class _Reader:
                 for event in self._events
             ]
             self._plays = [event for event in self._events if isinstance(event, Play)]
-        self._first = int(begins_empty and bool(self._plays) and self._plays[0].colour == 1)
-        self._mirrored = self._first  # until the players exchange their colours
-        self._names = ("PW", "PB") if self._first else ("PB", "PW")
+        self.white_begins = begins_empty and bool(self._plays) and self._plays[0].colour == 1
+        self._mirrored = int(self.white_begins)  # until the players exchange their colours
+        self._is_swapped = False  # and another move came
+        self._has_swap = has_swap or any(play.text in SWAPS for play in self._plays)
+        self._names = ("PW", "PB") if self.white_begins else ("PB", "PW")
         self._rules = self._make_rules(options)
         self._ending: tuple[int, str] | None = None  # outcome for player 0, and why
 
@@ -314,12 +446,17 @@ class _Reader:
                 self.told.append(f"RU[{rule[:40]}] is read as {said['rule']}")
         else:
             said["board_size"] = (columns, rows) if self._mirrored else (rows, columns)
-            said["swap"] = "swap" in rule or any(play.text in SWAPS for play in self._plays)
+            said["swap"] = "swap" in rule or self._has_swap
         self._options = options_text(self._game, said, options)
         try:
             return rules_of(self._game, self._options)
         except ValueError as error:
             raise error_at(line, error) from None
+
+    @property
+    def moves_cells(self) -> bool:
+        """Whether the game, written again, has its cells elsewhere than the file."""
+        return self.white_begins or bool(self._mirrored) != self._is_swapped
 
     def record(self) -> GameRecord:
         rules, state = self._rules, base.new_state(self._rules)
@@ -334,6 +471,7 @@ class _Reader:
                         if actions:
                             self.told.append(f"moves left out before a set-up: {len(actions)}")
                         state, actions = stood, []
+                        self.nodes_of_moves = []
                         start = StartPosition.of(rules, state)
                     continue
                 number += 1
@@ -341,6 +479,7 @@ class _Reader:
                 if action is None:
                     break
                 actions.append(notation.check_action(rules, state, action))
+                self.nodes_of_moves.append(event.node)
             except ValueError as error:
                 raise error_at(event.line, error) from None
             rules.step(state, action)
@@ -387,6 +526,7 @@ class _Reader:
             raise ValueError(f"expected a move of {'BW'[1 - play.colour]}, got one of "
                              f"{'BW'[play.colour]}")  # fmt: skip
         if self._game == "hex" and text in SWAPS:
+            self._is_swapped = not last
             if not last and self._plays[number + 1].colour == play.colour:
                 self._mirrored ^= 1  # the players have exchanged their colours
             return self._rules.rows * self._rules.columns
@@ -417,10 +557,10 @@ class _Reader:
         match = re.fullmatch(r"([BW])(?:\+(.*))?", text, re.IGNORECASE | re.DOTALL)
         said = None
         if match is not None:
-            said = 1 if "BW".index(match[1].upper()) == self._first else -1
+            said = 1 if "BW".index(match[1].upper()) == int(self.white_begins) else -1
         elif text.lower() in ("0", "draw"):
             said = 0
-        is_exchanged = self._mirrored != self._first
+        is_exchanged = bool(self._mirrored) != self.white_begins
         if None not in (said, by_rules) and said != by_rules and not is_exchanged:
             raise error_at(line, f"expected RE as the game ended, got RE[{text[:20]}]")
         if by_rules is not None:
@@ -452,8 +592,8 @@ def _merged(events: Iterable[Play | SetUp]) -> list[Play | SetUp]:
     return found
 
 
-def _events(node: Node) -> Iterator[Play | SetUp]:
-    """What a node sets up, if anything, and its move, if there is one."""
+def _events(node: Node, at: int) -> Iterator[Play | SetUp]:
+    """What a node at a place sets up, if anything, and its move, if there is one."""
     names = [name for name in (*SET_UP, "PL") if name in node]
     if names:
         line = node[names[0]].line
@@ -474,7 +614,7 @@ def _events(node: Node) -> Iterator[Play | SetUp]:
         values, line = node[name]
         if len(values) > 1 or len(moves) > 1:
             raise error_at(line, "expected one move in a node, got more")
-        yield Play("BW".index(name), values[0].strip().lower(), line)
+        yield Play("BW".index(name), values[0].strip().lower(), line, at)
 
 
 def _expect_few(stones: Sequence[object], line: int) -> None:
@@ -497,37 +637,68 @@ def _cells(text: str, line: int) -> list[str]:
 # ---- writing -------------------------------------------------------------------------------------
 
 
-def write_sgf(records: Sequence[GameRecord]) -> str:
-    """Games as SGF."""
-    return "".join(_game_text(_nodes(record)) for record in records)
+def write_sgf(records: Iterable[GameRecord]) -> str:
+    """Games as SGF; their searches become comments."""
+    return "".join(write_variations(_with_comments(record)) for record in records)
 
 
-def _nodes(record: GameRecord) -> Iterator[dict[str, str | list[str]]]:
-    name = record.game
-    if record.is_foreign or name not in NUMBERS:
+def _with_comments(record: GameRecord) -> Variations:
+    """A record with its players, its result and its searches as the format tells them."""
+    tree = Variations.of(record)
+    rules, moves = _rules(tree), list(tree.moves)
+    for ply, search in enumerate(record.searches):
+        if search is not None:
+            comment = _comment(rules, search, record.actions[:ply])
+            moves[ply] = structs.replace(moves[ply], comment=comment)
+    return replace(tree, moves=tuple(moves), rest=_result_text(record))
+
+
+def write_variations(tree: Variations) -> str:
+    """A game with its variations and comments as SGF, a line for each node."""
+    rules, children = _rules(tree), tree.children()
+    root = _root(rules)
+    if tree.start is not None:
+        root |= _stones(rules, tree.start)
+    texts = {ROOT: _node(root, tree.comment, tree.rest)}
+    first = 0 if tree.start is None else tree.start.to_play
+    for place, (move, way) in enumerate(zip(tree.moves, tree.ways(), strict=True)):
+        ply = len(way) - 1
+        if rules.name == "hex":
+            view = SwapView.after(rules, way[:ply])
+            colour, text = view.colour((first + ply) % 2)[0].upper(), view.text(move.action)
+        else:
+            colour, text = "BW"[(first + ply) % 2], _letters(rules, move.action)
+        texts[place] = _node({colour: text}, move.comment, move.rest)
+    parts: list[str] = []
+    waiting: list[int | str] = [")\n", ROOT, "("]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, str):
+            parts.append(part)
+            continue
+        parts.append(texts[part] if part == ROOT else f"\n{texts[part]}")
+        after = children[part]
+        for child in reversed(after):
+            waiting += [child] if len(after) == 1 else [")", child, "\n("]
+    return "".join(parts)
+
+
+def _node(known: Mapping[str, str | Sequence[str]], comment: str, rest: str) -> str:
+    """A node."""
+    return ";" + _properties({**known, **({"C": comment} if comment else {})}) + rest
+
+
+def _rules(tree: Variations) -> Any:
+    """The rules of a game that the format can represent."""
+    if tree.game not in NUMBERS:
         raise ValueError(
-            f"expected a game of {', '.join(NUMBERS)} for SGF, got {name}: the format has no "
+            f"expected a game of {', '.join(NUMBERS)} for SGF, got {tree.game}: the format has no "
             "number for it, so keep the record as it is, or its moves as text"
         )
-    rules: Any = record.rules()
+    rules: Any = rules_of(tree.game, tree.options)
     if rules.name == "gomoku":
         check_plain(rules)
-    root = _root(record, rules)
-    if record.start is not None:
-        root |= _stones(rules, record.start)
-    yield root
-    first = 0 if record.start is None else record.start.to_play
-    for ply, action in enumerate(record.actions):
-        search = record.searches[ply] if record.searches else None
-        if rules.name == "hex":
-            view = SwapView.after(rules, record.actions[:ply])
-            colour, text = view.colour((first + ply) % 2)[0].upper(), view.text(action)
-        else:
-            colour, text = "BW"[(first + ply) % 2], _letters(rules, action)
-        node: dict[str, str | list[str]] = {colour: text}
-        if search is not None:
-            node["C"] = _comment(rules, search, record.actions[:ply])
-        yield node
+    return rules
 
 
 def _stones(rules: Game, start: StartPosition) -> dict[str, str | list[str]]:
@@ -550,7 +721,7 @@ def _letters(rules: Game, cell: int) -> str:
     return chr(97 + column) + chr(97 + row)
 
 
-def _root(record: GameRecord, rules: Any) -> dict[str, str | list[str]]:
+def _root(rules: Any) -> dict[str, str | list[str]]:
     is_square = rules.rows == rules.columns
     root: dict[str, str | list[str]] = {
         "FF": "4",
@@ -558,19 +729,23 @@ def _root(record: GameRecord, rules: Any) -> dict[str, str | list[str]]:
         "AP": f"hexenv:{hexenv.__version__}",
         "GM": NUMBERS[rules.name],
         "SZ": str(rules.rows) if is_square else f"{rules.columns}:{rules.rows}",
-        "PB": record.agents[0],
-        "PW": record.agents[1],
     }
     if rules.name == "gomoku":
         root["RU"] = rule_name(rules.rule)
     elif rules.swap:
         root["RU"] = SWAP
+    return root
+
+
+def _result_text(record: GameRecord) -> str:
+    """The players and the result."""
+    found = {"PB": record.agents[0], "PW": record.agents[1]}
     if record.outcome is not None:
-        root["RE"] = "0"
+        found["RE"] = "0"
         if record.outcome:
             how = "" if record.reason is None else REASONS.get(record.reason, "Forfeit")
-            root["RE"] = f"{'B' if record.outcome > 0 else 'W'}+{how}"
-    return root
+            found["RE"] = f"{'B' if record.outcome > 0 else 'W'}+{how}"
+    return _properties(found)
 
 
 def check_plain(rules: Any) -> None:
