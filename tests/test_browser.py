@@ -16,6 +16,7 @@ from agents import explain
 from agents.apps.web.page import explain_page, replay_page
 from agents.records import GameRecord, Search, load_record
 from agents.records.review import review
+from agents.records.sgf import read_variations
 from agents.registry import make_environment
 from hexenv.games import base
 from hexenv.render.overlay import Move, Overlay
@@ -758,6 +759,7 @@ def test_a_position_is_analysed_with_variations_and_shared(open_page, address):
     page.keyboard.press("Enter")
     wait_for(page, "analysis.tree.node.frame !== null && analysis.tree.node.action === 2")
     page.locator("#delete").click()
+    page.locator("#comment").fill('a "better" (move) ü!')
     page.select_option("#agent-0", "solver")
     page.select_option("#agent-1", index=1)
     page.keyboard.press("Tab")
@@ -769,14 +771,15 @@ def test_a_position_is_analysed_with_variations_and_shared(open_page, address):
     link = page.input_value("#link")
     picture = unquote(page.get_attribute("#picture", "href").partition(",")[2])
     assert ElementTree.fromstring(picture).tag.endswith("svg")
-    assert "4.0.8%281%21%29" in link
+    assert "4.0.8%281%21%22" in link
     phone = open_page(link, PHONE)
     wait_for(phone, "analysis.tree.node.choices !== null")
     assert [stones(phone, player) for player in (0, 1)] == [2, 1]
     assert phone.evaluate("analysis.tree.node.action") == 1
+    assert phone.input_value("#comment") == 'a "better" (move) ü!'
     assert phone.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     phone.locator("#promote").click()
-    assert "4.0.1%21%288%29" in phone.url
+    assert "4.0.1%21%22" in phone.url
     phone.locator("#delete").click()
     assert "4.0%21.8" in phone.url
 
@@ -800,6 +803,28 @@ def test_stones_are_placed_and_games_pasted(open_page, address):
     page.locator("#read").click()
     wait_for(page, "analysis.viewer.lastPly() === 3")
     assert text(page, "#title") == "Hex 5 x 5, no swap"
+
+
+def test_a_game_is_saved_and_opened_from_a_file(open_page, address, tmp_path):
+    """Nothing is lost: variations, comments, and what only other programs know."""
+    page = open_page(f"{address}/analysis#game=tictactoe")
+    wait_for(page, "analysis.tree.node.choices !== null")
+    given = "(;GM[11]SZ[4]GN[x];B[a1]C[first](;W[b2]TE[1];B[c3])(;W[b1](;B[c1]C[two])(;B[c2])))"
+    (tmp_path / "given.sgf").write_text(given, encoding="utf-8")
+    page.locator("#new").click()
+    page.set_input_files("#file", tmp_path / "given.sgf")
+    wait_for(page, "analysis.tree.node.choices !== null && analysis.viewer.lastPly() === 3")
+    assert text(page, "#branches") == ""
+    page.locator("#share").click()
+    with page.expect_download() as saved:
+        page.locator("#save").click()
+    assert saved.value.suggested_filename == "hex.sgf"
+    (found,) = read_variations(saved.value.path().read_text(encoding="utf-8"))
+    (wanted,) = read_variations(given)
+    assert found == wanted
+    with page.expect_download() as saved:
+        page.locator("#save-png").click()
+    assert saved.value.path().read_bytes()[:4] == b"\x89PNG"
 
 
 # ---- a search step by step -----------------------------------------------------------------------

@@ -7,11 +7,13 @@ import time
 import pytest
 from web_games import serving
 
-from agents.apps.web.desk import Desk, Look, Start, explained
+from agents.apps.web.desk import Desk, Kept, Look, Start, explained
 from agents.apps.web.protocol import MessageError, parse
 from agents.records import GameRecord
+from agents.records.files import as_text
 from agents.records.psq import write_psq
 from agents.records.sgf import write_sgf
+from agents.records.variations import Variation
 from agents.solvers import solver
 from hexenv import connect4_v0
 
@@ -146,15 +148,44 @@ GOMOKU = GameRecord.of("gomoku", (), (112, 113, 97))
         ("hex", write_sgf([HEX]), ("hex", list(HEX.actions))),
         ("hex", write_psq(GOMOKU), ("gomoku", list(GOMOKU.actions))),
         ("tictactoe", "X.O\n.X.\n...", ("tictactoe", [])),
+        ("connect4", as_text(GOMOKU), ("gomoku", list(GOMOKU.actions))),
+        (
+            "hex",
+            '{"boardXSize": 3, "initialStones": [["B", "a1"]], "moves": [["W", "b2"]], '
+            '"boardYSize": 3}',
+            ("hex", [4]),
+        ),
     ],
 )
 def test_a_text_is_read_as_a_game(page, game, text, wanted):
     page.ask(game=game, text=text)
-    found = page.next("line")
-    assert (found["game"], list(found["moves"])) == wanted
-    assert (found["start"] is not None) == ("X" in text)
-    page.ask(game=found["game"], options=found["options"], moves=tuple(found["moves"]))
+    found = page.next("tree")
+    moves = tuple(action for _, action, *_ in found["moves"])
+    assert (found["game"], list(moves)) == wanted
+    assert (found["start"] is not None) == ("X" in text or "initialStones" in text)
+    page.ask(game=found["game"], options=found["options"], moves=moves)
     assert page.next("position")
+
+
+def test_a_tree_is_saved_and_read_again(page):
+    moves = (Variation(-1, 4, "centre ]"), Variation(0, 0, "", "TE[1]"), Variation(0, 8, "or this"))
+    page.ask(game="hex", options=("board_size=3",), save=Kept(moves, "start"))
+    file = page.next("file")
+    assert file["name"] == "hex.sgf"
+    page.ask(game="gomoku", text=file["text"])
+    found = page.next("tree")
+    assert (found["game"], list(found["options"])) == ("hex", ["board_size=3"])
+    assert [tuple(move) for move in found["moves"]] == [
+        (m.parent, m.action, m.comment, m.rest) for m in moves
+    ]
+    assert found["comment"] == "start"
+    page.ask(game="connect4", save=Kept(moves[:1]))
+    page.ask(game="hex", text=page.next("file")["text"])
+    found = page.next("tree")
+    assert (found["game"], list(found["moves"])) == ("connect4", [[-1, 4, "", ""]])
+    for bad in (Kept((Variation(-1, 4000),)), Kept((Variation(-1, 4), Variation(0, 4)))):
+        page.ask(game="connect4", save=bad)
+        assert "4" in page.next("error")["error"]
 
 
 def test_a_search_is_explained_from_the_board():

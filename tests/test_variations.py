@@ -143,4 +143,4 @@ def test_damaged_and_endless_files_are_refused(text):
 
 def test_a_parent_comes_first():
     with pytest.raises(ValueError, match="parent"):
-        Variations("hex", (), (Variation(0, 3),)).ways()
+        Variations("hex", (), (Variation(0, 3),))

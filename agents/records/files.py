@@ -81,6 +81,13 @@ def load_unchecked(path: str | os.PathLike[str]) -> GameRecord:
         return _from_object(given)
 
 
+def record_of(given: dict[str, Any]) -> GameRecord:
+    """The record of a JSON object, checked against the rules; ValueError if it is none."""
+    record = _from_object(given)
+    record.check()
+    return record
+
+
 def _from_object(given: dict[str, Any]) -> GameRecord:
     given = FORMAT.read_head(given)
     given.setdefault("assumed", [None, None])

@@ -88,7 +88,7 @@ MOST_NODES: Final = 100_000
 """Of a game, with its variations."""
 MOST_DEPTH: Final = 10_000
 """Of variations within variations."""
-MOST_STEPS: Final = 200_000
+MOST_STEPS: Final = 50_000
 """Of all lines of play of a game, where variations are read; lines count what they share, too."""
 START: Final = re.compile(r"\(\s*;")
 """Start of a collection; text before it is ignored."""
@@ -663,6 +663,8 @@ def write_variations(tree: Variations) -> str:
     first = 0 if tree.start is None else tree.start.to_play
     for place, (move, way) in enumerate(zip(tree.moves, tree.ways(), strict=True)):
         ply = len(way) - 1
+        if move.action >= rules.num_actions():
+            raise ValueError(f"expected actions of the game, got {move.action}")
         if rules.name == "hex":
             view = SwapView.after(rules, way[:ply])
             colour, text = view.colour((first + ply) % 2)[0].upper(), view.text(move.action)

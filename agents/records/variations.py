@@ -39,11 +39,14 @@ class Variations:
     Attributes:
         game: A game of `hexenv`.
         options: ``key=value`` texts for the game.
-        moves: Each after the move before it.
+        moves: Each after its parent.
         start: The position in which the game begins, if not the one by the rules.
         comment: What somebody wrote about the start.
         rest: Properties of the whole game, as `Variation.rest`.
         left_out: What of a file could not be read, each with the reason.
+
+    Raises:
+        ValueError: If a move stands before its parent.
     """
 
     game: str
@@ -54,6 +57,11 @@ class Variations:
     rest: str = ""
     left_out: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        for place, move in enumerate(self.moves):
+            if move.parent >= place:
+                raise ValueError(f"expected the parent of move {place} before it")
+
     @classmethod
     def of(cls, record: GameRecord) -> "Variations":
         """The moves of a record, without a variation."""
@@ -61,11 +69,9 @@ class Variations:
         return cls(record.game, record.options, moves, record.start)
 
     def ways(self) -> list[tuple[int, ...]]:
-        """The actions up to each move, with its own; ValueError if one stands before its parent."""
+        """The actions up to each move, with its own."""
         found: list[tuple[int, ...]] = []
-        for place, move in enumerate(self.moves):
-            if move.parent >= place:
-                raise ValueError(f"expected the parent of move {place} before it")
+        for move in self.moves:
             before = () if move.parent == ROOT else found[move.parent]
             found.append((*before, move.action))
         return found

@@ -8,6 +8,7 @@ import click
 
 from agents.apps.cli.shared import agents_seed_option, clear_errors, json_option, option_of_game
 from agents.apps.protocols.analysis_engine import AnalysisEngine, serve_lines
+from agents.apps.protocols.pasted import HEXWORLD, read_pasted
 from agents.planning.environment import is_over
 from agents.records.asking import Limit, compare
 from agents.records.asking import analyse as analyse_position
@@ -20,7 +21,7 @@ DEFAULT_AGENT: Final = "uct:seconds=1"
 
 
 @click.command()
-@click.argument("source", metavar="GAME|FILE")
+@click.argument("source", metavar="GAME|FILE|LINK")
 @click.option(
     "--agent",
     "agents",
@@ -60,7 +61,8 @@ def analyse(
     """Ask agents about positions: their best moves, with values, lines and proofs.
 
     GAME is hex, connect4, tictactoe or gomoku, FILE a game in any format of hexenv convert, whose
-    positions are looked at one after another. Values are for the side to move, from -1 to 1.
+    positions are looked at one after another, and LINK a position of hexworld.org. Values are for
+    the side to move, from -1 to 1.
 
     With --stdin it is an engine for other programs: one JSON query a line, with the fields of
     KataGo's analysis engine.
@@ -100,6 +102,10 @@ def _positions(
     ply: int | None,
 ) -> Iterator[Any]:
     """The positions to look at, as environments in play."""
+    if HEXWORLD.search(source):
+        *_, env = next(read_pasted(source, "hex", options).records()).replay()
+        yield env
+        return
     is_file = Path(source).suffix or Path(source).exists()
     if is_foreign_name(source) or not is_file:
         if ply is not None or game is not None:

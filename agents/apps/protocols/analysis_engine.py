@@ -30,6 +30,8 @@ from agents.core.reading import as_object, parse_json
 from agents.core.structured import Count, Text, convert, fields_of
 from agents.records.analysis import Analysis
 from agents.records.asking import Limit, Question
+from agents.records.record import GameRecord, StartPosition
+from agents.records.variations import Variations
 from agents.registry import make_agent, make_environment
 from hexenv.common.messages import not_one_of, shortened
 from hexenv.envs.aec import BoardEnv
@@ -137,7 +139,7 @@ class AnalysisEngine:
         self._clearings = 0
         self._open: dict[int, Task] = {}  # those that have no last answer yet, by their `id`
         self._agents = [make_agent(agent, seed) for _ in range(threads)]
-        self._rules_of(None, None)  # refuses a game that there is not
+        _environment(game, options, None, None)  # refuses a game that there is not
         self._threads = [Thread(target=self._work, args=[one], daemon=True) for one in self._agents]
         for thread in self._threads:
             thread.start()
@@ -172,20 +174,7 @@ class AnalysisEngine:
 
     def _ask(self, said: Mapping[str, Any]) -> None:
         known = fields_of(Query)
-        override: Any = said.get("overrideSettings", {})
-        if not isinstance(override, dict):
-            raise QueryError("overrideSettings", f"expected an object, got {shortened(override)}")
-        said = {**said, **{key: override[key] for key in ("maxTime",) if key in override}}
-        values: dict[str, Any] = {}
-        for name, kind in known.items():
-            if name in said:
-                try:
-                    values[name] = convert(said[name], kind, name)
-                except ValueError as error:
-                    raise QueryError(name, str(error)) from None
-            elif name == "id":
-                raise QueryError(name, "expected an id, got none")
-        query = Query(**values)
+        query = _query_of(said)
         tasks = self._tasks_of(query)
         for name in said:
             if name in ("avoidMoves", "allowMoves"):
@@ -209,7 +198,7 @@ class AnalysisEngine:
         if max(turns, default=0) > len(query.moves):
             got = f"{max(turns)} of {len(query.moves)} moves"
             raise QueryError("analyzeTurns", f"expected turns of the game, got {got}")
-        env = self._rules_of(query.boardXSize, query.boardYSize)
+        env, _ = _environment(self._game, self._options, query.boardXSize, query.boardYSize)
         env.reset(options=_start_of(env.unwrapped.game, query))
         found: dict[int, Any] = {}
         for turn in range(len(query.moves) + 1):
@@ -220,24 +209,6 @@ class AnalysisEngine:
             if turn < len(query.moves):
                 _play(env, query.moves[turn], turn)
         return [Task(query, turn, found[turn].clone()) for turn in turns]
-
-    def _rules_of(self, columns: int | None, rows: int | None) -> Any:
-        """An environment of the game, on a board of this size."""
-        env = make_environment(self._game, self._options)
-        if not isinstance(env.unwrapped, BoardEnv):
-            raise ValueError(f"expected a game by the rules of hexenv, got {self._game}")
-        game = env.unwrapped.game
-        size = (game.rows if rows is None else rows, game.columns if columns is None else columns)
-        if size == (game.rows, game.columns):
-            return env
-        options = [text for text in self._options if text.partition("=")[0] not in SIZES]
-        sides = [f"board_size={size[0]}x{size[1]}"]
-        if is_by_column(game):
-            sides = [f"rows={size[0]}", f"columns={size[1]}"]
-        try:
-            return make_environment(self._game, [*options, *sides])
-        except ValueError as error:
-            raise QueryError("boardXSize", str(error)) from None
 
     # ---- actions ---------------------------------------------------------------------------------
 
@@ -351,6 +322,59 @@ class AnalysisEngine:
     def _write(self, answer: dict[str, Any]) -> None:
         with self._writing:
             self._write_one(answer)
+
+
+def variations_of(said: Mapping[str, Any], game: str, options: tuple[str, ...]) -> Variations:
+    """The game of a query, whose `id` may be left out; `QueryError` if it is none."""
+    query = _query_of({"id": "", **said})
+    env, options = _environment(game, options, query.boardXSize, query.boardYSize)
+    begun = _start_of(env.unwrapped.game, query)
+    env.reset(options=begun)
+    raw = env.unwrapped
+    start = None if begun is None else StartPosition.of(raw.game, raw.state)
+    for number, stone in enumerate(query.moves):
+        _play(env, stone, number)
+    return Variations.of(GameRecord.of(game, options, env.unwrapped.actions, start=start))
+
+
+def _query_of(said: Mapping[str, Any]) -> Query:
+    """The query of an object."""
+    known = fields_of(Query)
+    override: Any = said.get("overrideSettings", {})
+    if not isinstance(override, dict):
+        raise QueryError("overrideSettings", f"expected an object, got {shortened(override)}")
+    said = {**said, **{key: override[key] for key in ("maxTime",) if key in override}}
+    values: dict[str, Any] = {}
+    for name, kind in known.items():
+        if name in said:
+            try:
+                values[name] = convert(said[name], kind, name)
+            except ValueError as error:
+                raise QueryError(name, str(error)) from None
+        elif name == "id":
+            raise QueryError(name, "expected an id, got none")
+    return Query(**values)
+
+
+def _environment(
+    game: str, options: tuple[str, ...], columns: int | None, rows: int | None
+) -> tuple[Any, tuple[str, ...]]:
+    """An environment of a game on a board of this size, and its options."""
+    env: Any = make_environment(game, options)
+    if not isinstance(env.unwrapped, BoardEnv):
+        raise ValueError(f"expected a game by the rules of hexenv, got {game}")
+    rules = env.unwrapped.game
+    size = (rules.rows if rows is None else rows, rules.columns if columns is None else columns)
+    if size == (rules.rows, rules.columns):
+        return env, options
+    others = tuple(text for text in options if text.partition("=")[0] not in SIZES)
+    sides = (f"board_size={size[0]}x{size[1]}",)
+    if is_by_column(rules):
+        sides = (f"rows={size[0]}", f"columns={size[1]}")
+    try:
+        return make_environment(game, (*others, *sides)), (*others, *sides)
+    except ValueError as error:
+        raise QueryError("boardXSize", str(error)) from None
 
 
 def _share(value: float | None) -> float | None:

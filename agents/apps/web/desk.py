@@ -3,40 +3,36 @@
 A page keeps its game with all variations itself; each question has the whole way from the start.
 """
 
-import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from threading import RLock
 from typing import Annotated, Any, Final, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, to_builtins
 
 from agents.apps.play.titles import title_of
 from agents.apps.protocols.conversation import error_text
+from agents.apps.protocols.pasted import read_pasted
 from agents.apps.web import page
 from agents.apps.web.choices import agent_of, environment_of
 from agents.apps.web.page import Values
 from agents.apps.web.protocol import MessageError, Whole
 from agents.core.background import Slots, in_background
 from agents.planning.environment import is_over
-from agents.records import GameRecord
 from agents.records.asking import Question, RunningAnalysis
 from agents.records.explaining import explain
-from agents.records.psq import read_psq
+from agents.records.files import as_text
 from agents.records.record import StartPosition
-from agents.records.sgf import read_sgf
+from agents.records.sgf import NUMBERS, write_variations
+from agents.records.variations import Variation, Variations
 from hexenv.compiled import on_compiling
-from hexenv.games import base, notation
+from hexenv.games import base
 
 MOST_MOVES: Final = 400
 EXPLAINED: Final = 200
 """Simulations of a search that is explained."""
 EVERY: Final = 0.2
 """Seconds between two answers of an agent."""
-HEXWORLD: Final = re.compile(r"#(\d{1,2})(?:x(\d{1,2}))?[a-z]*\d*,(\S*)")
-HEXWORLD_MOVE: Final = re.compile(r"[a-z]\d{1,2}|:s")
-"""Stones and the swap; games with a pass or a resignation are refused."""
-
 Texts = Annotated[tuple[str, ...], Meta(max_length=16)]
 
 
@@ -45,6 +41,14 @@ class Start(Struct, frozen=True, forbid_unknown_fields=True):
 
     board: str
     to_play: Literal[0, 1]
+
+
+class Kept(Struct, frozen=True, forbid_unknown_fields=True):
+    """A game with its variations, to be saved: as `Variations`."""
+
+    moves: tuple[Variation, ...]
+    comment: str = ""
+    rest: str = ""
 
 
 class Look(Struct, frozen=True, forbid_unknown_fields=True):
@@ -59,8 +63,9 @@ class Look(Struct, frozen=True, forbid_unknown_fields=True):
         start: Where the game begins, if not at its start.
         agents: Who is asked, if anybody.
         lines: The most moves of an answer with a line.
-        text: What somebody has pasted, to be read as a game: moves, a board, a file, or a link of
-            hexworld.org. Then nothing else is asked.
+        text: What somebody has pasted, to be read as a game (`read_pasted`). Then nothing else is
+            asked.
+        save: What is to be written as a file. Then nothing else is asked.
     """
 
     number: Whole
@@ -72,6 +77,7 @@ class Look(Struct, frozen=True, forbid_unknown_fields=True):
     agents: Annotated[tuple[str, ...], Meta(max_length=2)] = ()
     lines: Annotated[int, Meta(ge=1, le=5)] = 3
     text: str | None = None
+    save: Kept | None = None
 
 
 class Desk:
@@ -111,8 +117,12 @@ class Desk:
         try:
             with self._lock:
                 if asked.text is not None:
-                    line = _line_of(asked.game, asked.options, asked.text.strip())
-                    self._send({"type": "line", "number": asked.number, **line})
+                    environment_of(asked.game, asked.options)  # refuses a game of a user's module
+                    tree = read_pasted(asked.text, asked.game, asked.options)
+                    self._send({"type": "tree", "number": asked.number, **_tree_view(tree)})
+                elif asked.save is not None:
+                    file = _file_of(asked, asked.save)
+                    self._send({"type": "file", "number": asked.number, **file})
                 elif not self._is_closed:
                     self._look(asked)
         except (ValueError, OSError, ImportError) as error:
@@ -225,44 +235,20 @@ def _begin(env: Any, start: Start | None) -> None:
         env.unwrapped.begin_at(state, [])
 
 
-def _line_of(game: str, options: tuple[str, ...], text: str) -> Values:
-    """The game that a text tells: ``game``, ``options``, ``moves`` and ``start``."""
-    if found := HEXWORLD.search(text):
-        columns, rows, moves = found[1], found[2] or found[1], found[3]
-        parts = re.findall(HEXWORLD_MOVE, moves)
-        if "".join(parts) != moves:
-            raise MessageError(f"expected moves such as a10d4:s in the link, got {moves[:40]}")
-        size = columns if rows == columns else f"{rows}x{columns}"
-        has_swap = ":s" in parts
-        options = (f"board_size={size}", f"swap={'true' if has_swap else 'false'}")
-        words = " ".join("swap" if part == ":s" else part for part in parts)
-        return _played("hex", options, words)
-    if text.startswith("("):
-        return _recorded(next(iter(read_sgf(text))))
-    if text.lower().startswith("piskvorky"):
-        return _recorded(read_psq(text, ()))
-    if set(text) <= set("XO./ \r\n") and set(text) & set("XO."):
-        rules = environment_of(game, options).unwrapped.game
-        state = notation.parse_board(rules, text, None, notation.OUT_OF_TURN)
-        start = StartPosition.of(rules, state)
-        return {"game": game, "options": options, "moves": (), "start": _start_view(start)}
-    return _played(game, options, text)
+def _tree_view(tree: Variations) -> Values:
+    """A game with its variations as the page has it."""
+    start = tree.start and {"board": tree.start.board, "to_play": tree.start.to_play}
+    about = {"game": tree.game, "options": tree.options, "start": start, "moves": tree.moves}
+    texts = {"comment": tree.comment, "rest": tree.rest, "leftOut": tree.left_out}
+    return to_builtins({**about, **texts})
 
 
-def _played(game: str, options: tuple[str, ...], words: str) -> Values:
-    """The game after moves in its own notation."""
-    env = environment_of(game, options)
-    env.reset(options={"moves": words})
-    moves = list(env.unwrapped.actions)
-    return {"game": game, "options": options, "moves": moves, "start": None}
-
-
-def _recorded(record: GameRecord) -> Values:
-    """The game of a record."""
-    start = record.start and _start_view(record.start)
-    options, moves = list(record.options), list(record.actions)
-    return {"game": record.game, "options": options, "moves": moves, "start": start}
-
-
-def _start_view(start: StartPosition) -> Values:
-    return {"board": start.board, "to_play": start.to_play}
+def _file_of(asked: Look, kept: Kept) -> Values:
+    """A game with its variations as a file: SGF, or the record of its main line."""
+    start = asked.start and StartPosition(asked.start.board, asked.start.to_play)
+    texts = kept.comment, kept.rest
+    tree = Variations(asked.game, asked.options, kept.moves, start, *texts)
+    if asked.game in NUMBERS:
+        return {"name": f"{asked.game}.sgf", "text": write_variations(tree)}
+    record = next(tree.records())
+    return {"name": f"{asked.game}.json", "text": as_text(record)}

@@ -9,7 +9,9 @@ from agents.core.reading import parse_json
 from agents.core.structured import to_structure
 
 MOST_CHARACTERS: Final = 4096
-"""Of a message."""
+"""Of a message about a game."""
+MOST_PASTED: Final = 1 << 16
+"""Of a question of the analysis board, which may bring a file."""
 
 Whole = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 
@@ -60,10 +62,12 @@ class Setup(Struct, frozen=True, forbid_unknown_fields=True):
 T = TypeVar("T")
 
 
-def parse(text: str | bytes, kind: type[T], complete: bool = False) -> T:
-    """A message of a kind, or `MessageError`."""
-    if len(text) > MOST_CHARACTERS:
-        raise MessageError(f"expected at most {MOST_CHARACTERS} characters, got {len(text)}")
+def parse(
+    text: str | bytes, kind: type[T], complete: bool = False, most: int = MOST_CHARACTERS
+) -> T:
+    """A message of a kind with at most so many characters, or `MessageError`."""
+    if len(text) > most:
+        raise MessageError(f"expected at most {most} characters, got {len(text)}")
     try:
         return to_structure(parse_json(text), kind, complete=complete)
     except (json.JSONDecodeError, UnicodeDecodeError):

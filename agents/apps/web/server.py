@@ -30,7 +30,7 @@ from agents.apps.web.games import FullError, GameRoom, Games, PageQueue, Unknown
 from agents.apps.web.page import analysis_page, play_page, replay_page
 from agents.apps.web.playhex import HexService
 from agents.apps.web.protocol import (
-    MOST_CHARACTERS,
+    MOST_PASTED,
     MessageError,
     parse,
     parse_message,
@@ -43,7 +43,7 @@ from hexenv.compiled.cpus import usable_cpus
 
 UNKNOWN_GAME: Final = 4404
 """The code that closes a socket for an unknown game."""
-MOST_BYTES: Final = 16 * MOST_CHARACTERS
+MOST_BYTES: Final = 4 * MOST_PASTED
 """Size of a websocket's message; a longer one ends the connection."""
 
 
@@ -253,7 +253,7 @@ class Server:
                     return
                 text = received.get("text") or received.get("bytes") or ""
                 try:
-                    asked = parse(text, Look)
+                    asked = parse(text, Look, most=MOST_PASTED)
                 except MessageError as error:
                     send({"type": "error", "number": None, "error": str(error)})
                 else:

@@ -1,5 +1,7 @@
 "use strict";
 
+const MOST_PASTED = 60000; // characters of a file: the server takes no more
+const PNG_WIDTH = 1024;
 const FINGER = 30; // pixels: a finger does not always hit smaller cells
 
 /** The analysis board: a game with variations, and agents that search the position shown. */
@@ -76,8 +78,8 @@ class Analysis {
     return [0, 1].map((place) => byId(`agent-${place}`).value).filter((agent) => agent !== "");
   }
 
+  /** What every question says; only one about another position has a new number. */
   question() {
-    this.number += 1;
     return { number: this.number, game: this.game, options: this.options };
   }
 
@@ -89,6 +91,7 @@ class Analysis {
     const unknown = line.findIndex((node) => node.frame === null);
     const end = unknown > place ? line[line.length - 1] : this.tree.node;
     const way = unknown < 0 ? this.tree.wayTo(this.tree.node) : this.tree.wayTo(end);
+    this.number += 1;
     this.asked = { way, since: unknown < 0 || unknown >= way.length ? way.length : unknown };
     this.connection.send({
       ...this.question(),
@@ -108,13 +111,13 @@ class Analysis {
     if (message.type === "compiling") {
       this.tell(message.begins ? `${this.agents()[message.place]} is being compiled: the first time takes a while.` : "");
     }
-    if (message.type === "line") {
-      const tree = new Variations();
-      let node = tree.root;
-      for (const action of message.moves) node = tree.child(node, action);
-      tree.node = node;
+    if (message.type === "tree") {
       byId("setup").close();
-      this.open({ ...message, tree });
+      this.open({ ...message, tree: Variations.fromMoves(message) });
+      this.leftOut = message.leftOut.join("; ");
+    }
+    if (message.type === "file") {
+      save(message.name, `data:text/plain;charset=utf-8,${encodeURIComponent(message.text)}`);
     }
   }
 
@@ -143,6 +146,8 @@ class Analysis {
       byId("place").hidden = !canSetUp;
     }
     this.show();
+    if (this.leftOut) this.tell(`Not all could be read: ${this.leftOut}`);
+    this.leftOut = "";
     if (this.tree.node.choices === null || (this.isOn && way.at(-1) !== this.tree.node)) this.ask();
   }
 
@@ -162,7 +167,7 @@ class Analysis {
     }));
     byId("promote").disabled = this.tree.wayTo(this.tree.node).every((node) => node.parent?.children[0] === node || node.parent === null);
     byId("delete").disabled = parent === null;
-    byId("comment").value = this.tree.node.comment;
+    byId("comment").value = this.tree.node.comment.replaceAll("\n", " ");
     byId("branches").replaceChildren(...children.filter((child) => child.frame !== null).map((child) => {
       const button = textElement("button", child.frame.move.text);
       button.addEventListener("click", () => this.select(child));
@@ -271,7 +276,10 @@ class Analysis {
     byId("typed").addEventListener("change", () => this.playText(byId("typed").value.trim()));
     byId("promote").addEventListener("click", () => { this.tree.promote(); this.show(); });
     byId("delete").addEventListener("click", () => this.remove());
-    byId("comment").addEventListener("input", (event) => { this.tree.node.comment = event.target.value; });
+    byId("comment").addEventListener("input", (event) => {
+      this.tree.node.comment = event.target.value;
+      history.replaceState(null, "", this.address());
+    });
     byId("new").addEventListener("click", () => {
       byId("game").value = this.game;
       this.showOptions();
@@ -286,13 +294,27 @@ class Analysis {
       byId("setup").close();
       this.open({ game, options, tree: new Variations(), start: null });
     });
-    byId("read").addEventListener("click", () => {
-      const [game, options] = [byId("game").value, this.chosenOptions()];
-      this.connection.send({ ...this.question(), game, options, text: byId("pasted").value });
+    byId("read").addEventListener("click", () => this.read(byId("pasted").value));
+    byId("file").addEventListener("change", async () => this.read(await byId("file").files[0].text()));
+    byId("save").addEventListener("click", () => {
+      const { start } = this;
+      this.connection.send({ ...this.question(), start, save: this.tree.toMoves() });
+    });
+    byId("save-png").addEventListener("click", () => {
+      const { width, height } = this.viewer.board.svg.viewBox.baseVal;
+      const scale = PNG_WIDTH / width;
+      savePng(byId("picture").href, [PNG_WIDTH, Math.round(scale * height)]);
     });
     byId("edit").addEventListener("click", () => this.edit());
     byId("share").addEventListener("click", () => this.share());
     window.addEventListener("hashchange", () => this.open(this.fromAddress()));
+  }
+
+  /** Let the server read a game. */
+  read(text) {
+    const [game, options] = [byId("game").value, this.chosenOptions()];
+    if (text.length > MOST_PASTED) this.refuse(`expected at most ${MOST_PASTED} characters`);
+    else this.connection.send({ ...this.question(), game, options, text });
   }
 
   toggle() {
@@ -389,6 +411,24 @@ class Analysis {
     byId("shared").showModal();
     byId("link").select();
   }
+}
+
+/** Let the reader save what an address has. */
+function save(name, href) {
+  const link = document.createElement("a");
+  Object.assign(link, { download: name, href });
+  link.click();
+}
+
+/** Save a drawing as pixels. */
+async function savePng(address, [width, height]) {
+  const image = new Image();
+  image.src = address;
+  await image.decode();
+  const canvas = document.createElement("canvas");
+  Object.assign(canvas, { width, height });
+  canvas.getContext("2d").drawImage(image, 0, 0, width, height);
+  save("position.png", canvas.toDataURL("image/png"));
 }
 
 const analysis = new Analysis(JSON.parse(byId("data").textContent).offered);
