@@ -10,6 +10,7 @@ from web_games import serving
 from agents.apps.web.desk import Desk, Kept, Look, Start, explained
 from agents.apps.web.protocol import MessageError, parse
 from agents.records import GameRecord
+from agents.records.explorer import Explorer
 from agents.records.files import as_text
 from agents.records.psq import write_psq
 from agents.records.sgf import write_sgf
@@ -87,6 +88,21 @@ def test_what_is_not_possible_is_refused(page, more):
 def test_other_messages_are_refused(text):
     with pytest.raises(MessageError):
         parse(text, Look, complete=True)
+
+
+def test_the_page_shows_what_was_played(page):
+    games = [
+        GameRecord.of("tictactoe", (), line) for line in ((4, 0, 2, 1, 6), (0, 4, 2), (2, 4, 0))
+    ]
+    page.desk = Desk(page.got.put, explorer=Explorer(games))
+    page.ask(moves=(0, 4))
+    assert page.next("position")["played"] == [
+        {"action": 2, "games": 1, "score": None, "text": "3"}
+    ]
+    page.ask(moves=(4,))
+    assert page.next("position")["played"] == [{"action": 0, "games": 1, "score": 0.0, "text": "1"}]
+    page.ask(moves=(2, 4, 0))  # two games came here, and neither went on
+    assert page.next("position")["played"] == []
 
 
 def test_the_search_goes_on_until_the_next_question(page):
@@ -184,7 +200,7 @@ def test_a_tree_is_saved_and_read_again(page):
     found = page.next("tree")
     assert (found["game"], list(found["moves"])) == ("connect4", [[-1, 4, "", ""]])
     for bad in (Kept((Variation(-1, 4000),)), Kept((Variation(-1, 4), Variation(0, 4)))):
-        page.ask(game="connect4", save=bad)
+        page.ask(save=bad)
         assert "4" in page.next("error")["error"]
 
 

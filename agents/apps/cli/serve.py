@@ -3,11 +3,14 @@
 import ipaddress
 import socket
 from contextlib import suppress
+from itertools import chain
 from typing import Any, Final
 
 import click
 
 from agents.apps.cli.shared import clear_errors
+from agents.records.explorer import Explorer
+from agents.records.formats import load_games
 from agents.registry import make_agent
 from hexenv.common.extras import library
 
@@ -35,6 +38,14 @@ LIBRARIES: Final = ("starlette", "uvicorn", "websockets")
     "--threads", default=4, type=click.IntRange(1, 64), help="Number of searches at the same time."
 )
 @click.option(
+    "--records",
+    "sources",
+    multiple=True,
+    metavar="PATH",
+    help="Games whose openings the analysis board shows: a directory or a file of hexenv convert; "
+    "may be repeated.",
+)
+@click.option(
     "--playhex", metavar="AGENT", help="Who answers the calls of playhex.org: /calculate-move and "
     "/analyze-game.",
 )  # fmt: skip
@@ -45,6 +56,7 @@ def serve(
     games: int,
     idle_minutes: float,
     threads: int,
+    sources: tuple[str, ...],
     playhex: str | None,
 ) -> None:
     """Play against agents in the browser, on this machine.
@@ -58,6 +70,7 @@ def serve(
             library(name, "web")
         for text in (*agents, *([] if playhex is None else [playhex])):
             make_agent(text)  # so that a mistake is found now
+        explorer = Explorer(chain.from_iterable(map(load_games, sources)))
         listening = listen(host, port)
     if not _is_loopback(host):
         warning = f"warning: {host} is reached by other machines too; anybody there can play"
@@ -71,7 +84,8 @@ def serve(
     shown = f"[{address[0]}]" if ":" in address[0] else address[0]
     click.echo(f"hexenv serve: http://{shown}:{address[1]} (Ctrl-C ends it)")
     service = None if playhex is None else HexService(playhex)
-    _run(make_app(Games(agents, games, 60 * idle_minutes, threads), names, service), listening)
+    rooms = Games(agents, games, 60 * idle_minutes, threads)
+    _run(make_app(rooms, names, service, explorer), listening)
     click.echo("stopped")
 
 

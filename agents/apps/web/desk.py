@@ -21,6 +21,7 @@ from agents.core.background import Slots, in_background
 from agents.planning.environment import is_over
 from agents.records.asking import Question, RunningAnalysis
 from agents.records.explaining import explain
+from agents.records.explorer import Explorer
 from agents.records.files import as_text
 from agents.records.record import StartPosition
 from agents.records.sgf import NUMBERS, write_variations
@@ -87,6 +88,7 @@ class Desk:
         send: Called with each answer, from any thread.
         extra: Agents that are allowed besides those of `agents.apps.web.choices`.
         slots: What the searches of all pages share.
+        explorer: What was played before.
     """
 
     def __init__(
@@ -94,8 +96,10 @@ class Desk:
         send: Callable[[Values], None],
         extra: Sequence[str] = (),
         slots: Slots | None = None,
+        explorer: Explorer | None = None,
     ) -> None:
         self._send, self._extra, self._slots = send, extra, slots
+        self._explorer = explorer or Explorer([])
         self._lock = RLock()
         self._running: list[RunningAnalysis] = []
         self._agents: dict[int, tuple[str, Any]] = {}  # by their place, with their texts
@@ -149,6 +153,10 @@ class Desk:
                 "about": _about(asked, game) if asked.since == 0 else None,
                 "frames": frames,
                 "choices": page.choices_view(game, raw.state, legal),
+                "played": [
+                    {**vars(move), "text": game.action_text(move.action)}
+                    for move in self._explorer.moves(game, raw.state)
+                ],
             }
         )
         for place, text in enumerate(() if over else asked.agents):

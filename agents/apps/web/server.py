@@ -38,6 +38,7 @@ from agents.apps.web.protocol import (
 )
 from agents.core.background import Slots, in_background
 from agents.records import GameRecord
+from agents.records.explorer import Explorer
 from agents.records.files import as_text
 from hexenv.compiled.cpus import usable_cpus
 
@@ -48,11 +49,15 @@ MOST_BYTES: Final = 4 * MOST_PASTED
 
 
 def make_app(
-    games: Games, hosts: frozenset[str] = frozenset(), service: HexService | None = None
+    games: Games,
+    hosts: frozenset[str] = frozenset(),
+    service: HexService | None = None,
+    explorer: Explorer | None = None,
 ) -> Starlette:
     """The server's application.
 
-    `hosts` are names of this machine besides ``localhost``; `service` answers playhex.org's calls.
+    `hosts` are names of this machine besides ``localhost``; `service` answers playhex.org's calls;
+    `explorer` knows what was played before.
     """
 
     @asynccontextmanager
@@ -60,7 +65,7 @@ def make_app(
         yield
         games.close()
 
-    server = Server(games)
+    server = Server(games, explorer)
     routes = [
         Route("/", server.page),
         Route("/games", server.create, methods=["POST"]),
@@ -149,8 +154,8 @@ def own_names() -> frozenset[str]:
 class Server:
     """Answers requests."""
 
-    def __init__(self, games: Games) -> None:
-        self.games = games
+    def __init__(self, games: Games, explorer: Explorer | None = None) -> None:
+        self.games, self._explorer = games, explorer
         offered = choices(games.extra)
         self._page, self._policy = play_page(offered)
         self._analysis = analysis_page(offered)
@@ -243,7 +248,7 @@ class Server:
         def send(message: Any) -> None:  # on any thread
             loop.call_soon_threadsafe(waiting.send, [message])
 
-        desk = Desk(send, self.games.extra, self._slots)
+        desk = Desk(send, self.games.extra, self._slots, self._explorer)
         sending = asyncio.create_task(_send_all(socket, waiting))
         self._desks += 1
         try:

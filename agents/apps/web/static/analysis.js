@@ -1,6 +1,7 @@
 "use strict";
 
 const MOST_PASTED = 60000; // characters of a file: the server takes no more
+const MOST_PLAYED = 12; // moves of recorded games
 const PNG_WIDTH = 1024;
 const FINGER = 30; // pixels: a finger does not always hit smaller cells
 
@@ -131,10 +132,10 @@ class Analysis {
     this.tell(text);
   }
 
-  setPosition({ about, frames, choices }) {
+  setPosition({ about, frames, choices, played }) {
     const { way, since } = this.asked;
     frames.forEach((frame, index) => { way[since + index].frame = frame; });
-    way.at(-1).choices = choices;
+    Object.assign(way.at(-1), { choices, played });
     if (!this.hasBoard && about !== null) {
       const { title, board, columns, canSetUp } = about;
       byId("title").textContent = title;
@@ -173,8 +174,24 @@ class Analysis {
       button.addEventListener("click", () => this.select(child));
       return button;
     }));
+    this.showPlayed();
     this.linkSteps();
     history.replaceState(null, "", this.address());
+  }
+
+  /** What was played here in the games that the server knows. */
+  showPlayed() {
+    const played = this.tree.node.played ?? [];
+    byId("played").hidden = played.length === 0;
+    byId("played").tBodies[0].replaceChildren(...played.slice(0, MOST_PLAYED).map((move) => {
+      const button = textElement("button", move.text);
+      button.addEventListener("click", () => this.play(move.action));
+      const row = document.createElement("tr");
+      const score = move.score === null ? "" : `${Math.round(100 * move.score)} %`;
+      row.append(document.createElement("td"), textElement("td", String(move.games)), textElement("td", score));
+      row.firstChild.append(button);
+      return row;
+    }));
   }
 
   /** The address of the search of the first agent from here, step by step. */
