@@ -114,6 +114,15 @@ def test_the_search_goes_on_until_the_next_question(page):
     assert page.next("done")["number"] == 1
 
 
+def test_a_win_that_is_seen_is_told(page):
+    page.ask(game="hex", options=("board_size=4",), moves=(5, 0, 9), agents=("uct",))
+    found = page.next("win")
+    assert (found["player"], found["line"]) == (0, [])
+    page.ask(game="gomoku", moves=(112, 0, 113, 1, 114, 2), agents=("uct",))
+    found = page.next("win")
+    assert (found["player"], len(found["line"])) == (0, 3)
+
+
 def test_two_agents_search_side_by_side(page):
     page.ask(game="connect4", moves=(3, 3, 4), agents=("uct", "greedy"))
     assert {page.next("search")["place"] for _ in range(20)} == {0, 1}

@@ -20,11 +20,13 @@ from agents import (
     PUCTAgent,
     RandomAgent,
 )
+from agents.core.knowledge import knowledge_of
 from agents.knowledge.hex.h_search import connect, empty_cells, new_grid
 from agents.knowledge.hex.known import HexParts, with_knowledge
 from agents.knowledge.hex.shortest import stones_needed
 from agents.mcts.gumbel import Gumbel
 from agents.mcts.puct import PUCT
+from agents.planning.view import planner_view
 from agents.registry import make_agent
 from agents.search.children import add_children
 from agents.search.evaluated import EvaluatedSearch, new_trees, tree_of
@@ -41,8 +43,10 @@ from agents.search.tree import (
     new_tree,
 )
 from agents.search.variant import Variant, with_memory
+from agents.solvers import solver
 from hexenv import hex_v0, tictactoe_v0
-from hexenv.games import base, hex
+from hexenv.games import base, hex, notation
+from hexenv.games.base import EMPTY
 
 needs_compiler = pytest.mark.compiled(only=True)
 BOTH = "inferior+connections"
@@ -528,3 +532,30 @@ def test_machine_code_and_plain_python_grow_the_same_tree(new_agent):
     ]
     assert_same_nodes(*found)
     assert set(found[0]["proof"].tolist()) > {UNPROVEN}
+
+
+def test_a_win_that_is_seen_is_one():
+    """Its winner is the exact one, also where every cell outside the connection is the loser's."""
+    rng, seen = np.random.default_rng(8), 0
+    for _ in range(60):
+        env = hex_v0.env(board_size=4)
+        env.reset()
+        for action in rng.permutation(16)[: rng.integers(2, 9)]:
+            env.step(int(action))
+        view = planner_view(env, "auto")
+        if (
+            env.unwrapped.state.winner >= 0
+            or (win := knowledge_of(view.game).sure_win(view)) is None
+        ):
+            continue
+        seen += 1
+        mover = view.game.to_play(view.root)
+        assert solver.value(env) == (1 if win.player == mover else -1)
+        owners = base.cell_owners(view.game, view.root)
+        outside = (owners.ravel() == EMPTY) & ~np.isin(np.arange(16), win.cells)
+        owners.ravel()[outside] = 1 - win.player
+        filled = notation.from_cells(view.game, owners, mover, details=notation.OUT_OF_TURN)
+        other = hex_v0.env(board_size=4)
+        other.reset(options={"state": filled})
+        assert solver.value(other) == (1 if win.player == mover else -1)
+    assert seen > 20

@@ -6,6 +6,7 @@ class that is for a game, `agents.registry.KNOWLEDGE` says.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agents.registry import KNOWLEDGE, attribute_at
@@ -34,6 +35,21 @@ class WinFinder(Protocol):
     ) -> list[int] | None:
         """A winning line of the player to move, so many threats deep; None if none was found."""
         ...
+
+
+@dataclass(frozen=True)
+class SureWin:
+    """A win that is seen without playing on.
+
+    Attributes:
+        player: Who wins.
+        cells: The empty cells that the win needs.
+        line: The actions of both sides, where they are forced.
+    """
+
+    player: int
+    cells: tuple[int, ...]
+    line: tuple[int, ...] = ()
 
 
 class GameKnowledge:
@@ -120,6 +136,10 @@ class GameKnowledge:
         A board that is too large, and the book of another one, are a `ValueError`. `entries` are
         those of its table of positions.
         """
+        return None
+
+    def sure_win(self, view: View) -> SureWin | None:
+        """A win of one side that is seen in a position in play; None proves nothing."""
         return None
 
     def tactics(self, game: Any) -> Any:

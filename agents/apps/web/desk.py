@@ -18,7 +18,9 @@ from agents.apps.web.choices import agent_of, environment_of
 from agents.apps.web.page import Values
 from agents.apps.web.protocol import MessageError, Whole
 from agents.core.background import Slots, in_background
+from agents.core.knowledge import knowledge_of
 from agents.planning.environment import is_over
+from agents.planning.view import planner_view
 from agents.records.asking import Question, RunningAnalysis
 from agents.records.explaining import explain
 from agents.records.explorer import Explorer
@@ -159,11 +161,21 @@ class Desk:
                 ],
             }
         )
+        if asked.agents and not over:
+            in_background(partial(self._show_win, env.clone(), asked.number))
         for place, text in enumerate(() if over else asked.agents):
             agent, copy = self._agent(place, text), env.clone()
             running = RunningAnalysis(Question(copy, agent, asked.lines), None, EVERY, self._slots)
             self._running.append(running)
             in_background(partial(self._follow, running, agent, env, asked, place))
+
+    def _show_win(self, env: Any, number: int) -> None:
+        """Tell of a win that is seen without a search."""
+        game = env.unwrapped.game
+        win = knowledge_of(game).sure_win(planner_view(env, "auto"))
+        if win is not None:
+            line = [game.action_text(action) for action in win.line]
+            self._send({"type": "win", "number": number, **vars(win), "line": line})
 
     def _agent(self, place: int, text: str) -> Any:
         """The agent of a place, the same as before if it has the same text."""

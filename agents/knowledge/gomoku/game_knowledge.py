@@ -1,12 +1,12 @@
 """What agents may use of Gomoku and TicTacToe besides their rules; see `agents.core.knowledge`."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.core.knowledge import GameKnowledge
+from agents.core.knowledge import GameKnowledge, SureWin
 from agents.knowledge.gomoku import opening_play
 from agents.knowledge.gomoku.board import PUBLISHED
 from agents.knowledge.gomoku.candidates import SCALE, Candidates, FourThreats, PatternEvaluation
@@ -21,6 +21,11 @@ from agents.solvers.exhaustive import LineTactics
 from hexenv.games.gomoku import Gomoku
 from hexenv.games.gomoku.openings import is_opening
 from hexenv.games.tictactoe import TicTacToe
+
+THREATS: Final = 12
+"""How many threats deep `GomokuKnowledge.sure_win` looks, and"""
+THREAT_SECONDS: Final = 1.0
+"""how long."""
 
 
 class GomokuKnowledge(GameKnowledge):
@@ -68,6 +73,17 @@ class GomokuKnowledge(GameKnowledge):
 
     def evaluation(self) -> PatternEvaluation:
         return PatternEvaluation()
+
+    def sure_win(self, view: View) -> SureWin | None:
+        """A win of the player to move by threats."""
+        if is_opening(view.game, view.root):
+            return None
+        looked = pattern_view(view, self.scores)
+        solver = ThreatSolver(looked.game, looked.compiles)
+        line = solver.solve(looked.root, THREATS, seconds=THREAT_SECONDS)
+        if line is None:
+            return None
+        return SureWin(int(view.game.to_play(view.root)), tuple(line), tuple(line))
 
     def tactics(self, game: Any) -> LineTactics | None:
         """A stone on the winning cell stops a win; in renju it may be forbidden there."""

@@ -5,14 +5,26 @@ from typing import Any, Final
 
 import numpy as np
 
-from agents.core.knowledge import GameKnowledge
+from agents.core.knowledge import GameKnowledge, SureWin
+from agents.knowledge.bits import NONE, common, one_bit
 from agents.knowledge.hex import openings
-from agents.knowledge.hex.known import parts_in, with_knowledge
+from agents.knowledge.hex.h_search import (
+    MOST_CELLS,
+    MOST_EXTENDED,
+    connect,
+    new_connections,
+    new_grid,
+    winning_carrier,
+)
+from agents.knowledge.hex.known import may_be_swapped, parts_in, with_knowledge
 from agents.knowledge.hex.solver import HexSolver
 from agents.planning.environment import View
 from agents.search.variant import Variant
+from hexenv.compiled import CompiledFunction
+from hexenv.games import base
 from hexenv.games.hex import Hex
 
+compiled_connect: Final = CompiledFunction(connect, "connections")
 MOST_SOLVED_CELLS: Final = 49
 MOST_ENTRIES: Final = 1 << 20
 """Of the table: as many as games on such boards fill."""
@@ -37,6 +49,23 @@ class HexKnowledge(GameKnowledge):
 
     def add_knowledge(self, variant: Variant, game: Any, names: str, visits: int) -> Variant:
         return with_knowledge(variant, names, visits)
+
+    def sure_win(self, view: View) -> SureWin | None:
+        """A connection of the sides that nobody can break, by H-search."""
+        game, state = view.game, view.root
+        size = game.rows * game.columns
+        if size > MOST_CELLS or may_be_swapped(game, state):
+            return None
+        owners, links = base.cell_owners(game, state).astype(np.int8).ravel(), new_connections(size)
+        grid, player = new_grid(game.rows, game.columns), int(game.to_play(state))
+        for one, is_to_move in ((player, True), (1 - player, False)):
+            arguments = grid, owners, one, is_to_move, MOST_EXTENDED, links
+            find = compiled_connect.specialise(*arguments) if view.compiles else connect
+            if find(*arguments):
+                carrier = winning_carrier(links)
+                cells = [cell for cell in range(size) if common(carrier, one_bit(cell)) != NONE]
+                return SureWin(one, tuple(cells))
+        return None
 
     def exact_solver(self, game: Any, compiles: bool, book: Any, entries: int) -> HexSolver | None:
         if not isinstance(game, Hex):

@@ -108,6 +108,7 @@ class Analysis {
     if (message.number !== null && message.number !== this.number) return;
     if (message.type === "position") this.setPosition(message);
     if (message.type === "search") this.setSearch(message);
+    if (message.type === "win") this.showWin(message);
     if (message.type === "error") this.refuse(message.error);
     if (message.type === "compiling") {
       this.tell(message.begins ? `${this.agents()[message.place]} is being compiled: the first time takes a while.` : "");
@@ -235,6 +236,13 @@ class Analysis {
       return row;
     }));
     table.hidden = false;
+  }
+
+  /** A win that is seen without a search: its cells on the board, and its moves. */
+  showWin({ player, cells, line }) {
+    this.viewer.board.showMarks(cells.map((cell) => [cell, "mark"]));
+    const how = line.length > 0 ? `by ${line.join(" ")}` : "by the connection that is marked";
+    this.tell(`${this.viewer.names[player]} wins ${how}.`);
   }
 
   // ---- what the reader does ---------------------------------------------------------------------
