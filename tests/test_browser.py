@@ -484,13 +484,13 @@ def test_opponents_are_proposed_and_their_parameters_unfold(open_page, address):
     page.fill("#parameters [name=playout]", "decisive")
     assert "playout=decisive" in text(page, "#text")
     assert page.locator("#opponents label:last-child input").is_checked()
-    page.select_option("#game", "tictactoe")
+    page.select_option("#game", "connect4")
     page.get_by_text("a beginner").click()
     assert text(page, "#text") == "greedy"
     with page.expect_navigation(url="**/games/*"):
         page.click("#start")
     wait_for_turn(page)
-    assert text(page, "#title") == "TicTacToe"
+    assert text(page, "#title") == "Connect4 6 x 7"
     assert text(page, "#name-1") == "greedy"
 
 
@@ -805,6 +805,20 @@ def test_stones_are_placed_and_games_pasted(open_page, address):
     assert text(page, "#title") == "Hex 5 x 5, no swap"
 
 
+def test_a_connection_that_wins_is_marked(open_page, address):
+    page = open_page(f"{address}/analysis#game=hex&option=board_size%3D4&moves=5.0.9")
+    wait_for(page, "analysis.tree.node.choices !== null")
+    page.select_option("#agent-0", "uct:simulations=100")
+    page.locator("#go").click()
+    wait_for(
+        page, "analysis.tree.node.win !== undefined && analysis.tree.node.frame.search !== null"
+    )
+    assert text(page, "#win") == "first wins by the connection that is marked."
+    assert page.locator("#board circle.mark").count() == 4
+    page.keyboard.press("ArrowLeft")
+    wait_for(page, "document.getElementById('win').hidden")
+
+
 def test_a_game_is_saved_and_opened_from_a_file(open_page, address, tmp_path):
     """Nothing is lost: variations, comments, and what only other programs know."""
     page = open_page(f"{address}/analysis#game=tictactoe")
@@ -825,6 +839,23 @@ def test_a_game_is_saved_and_opened_from_a_file(open_page, address, tmp_path):
     with page.expect_download() as saved:
         page.locator("#save-png").click()
     assert saved.value.path().read_bytes()[:4] == b"\x89PNG"
+
+
+def test_the_reader_chooses_an_agent_with_its_parameters(open_page, address):
+    page = open_page(f"{address}/analysis#game=tictactoe")
+    wait_for(page, "analysis.tree.node.choices !== null")
+    page.select_option("#agent-0", label="an agent of your choice ...")
+    page.select_option("#agent", "rave")
+    page.fill("#parameters [name=simulations]", "40")
+    page.get_by_role("button", name="Take it").click()
+    assert page.input_value("#agent-0") == "rave:simulations=40"
+    page.locator("#go").click()
+    wait_for(page, "document.querySelector('#lines-0 tbody tr') !== null")
+    assert text(page, "#lines-0 caption").startswith("rave:simulations=40")
+    page.select_option("#agent-1", label="an agent of your choice ...")
+    page.locator("#choose").get_by_role("button", name="Close").click()
+    assert page.input_value("#agent-1") == ""
+    assert page.input_value("#agent-0") == "rave:simulations=40"
 
 
 # ---- a search step by step -----------------------------------------------------------------------

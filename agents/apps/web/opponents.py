@@ -1,17 +1,17 @@
 """The opponents that a page proposes for a game, from a beginner to the strongest.
 
-Which agent is the strongest says `agents.arena.recommended`; here is only how each is introduced.
+Who they are, and how strong, says `agents.arena.recommended`; here is how each is introduced.
 """
 
 from importlib.resources import files
 from importlib.util import find_spec
 from typing import Final, NamedTuple
 
-from agents.arena.recommended import strongest
+from agents.arena.recommended import levels, strongest
 from hexenv import GAMES
 
 SECONDS: Final = 1.0
-"""Of a move, where the opponents differ by what they are and not by their time."""
+"""Of a move of the strongest."""
 
 
 class Opponent(NamedTuple):
@@ -21,46 +21,52 @@ class Opponent(NamedTuple):
         title: How strong it is, in words.
         about: A sentence on it.
         agent: Its text for `agents.registry.make_agent`.
+        rating: Measured Elo, by `agents.arena.recommended.levels`; None where nobody measured.
     """
 
     title: str
     about: str
     agent: str
+    rating: int | None = None
 
 
-WEAKER: Final = (
-    Opponent(
-        "a beginner",
-        "Looks one move ahead: takes a win, stops yours, and otherwise plays at random.",
-        "greedy",
-    ),
-    Opponent(
-        "a casual player",
-        "Tries 100 random games in its head before each move, and misses much.",
-        "uct:simulations=100",
-    ),
-    Opponent(
-        "an experienced player",
-        f"The search of the textbooks, with {SECONDS:g} second for each move.",
-        f"uct:seconds={SECONDS:g}",
-    ),
+TITLES: Final = (
+    "a beginner",
+    "a casual player",
+    "a club player",
+    "a strong player",
+    "an expert",
+    "a master",
+    "a grandmaster",
 )
-"""The opponents of every game, the weakest first."""
+"""Of the levels of every game, the weakest first."""
+ABOUT: Final = {
+    "greedy": "Looks one move ahead: takes a win, stops yours, and otherwise plays at random.",
+    "uct": "The search of the textbooks: tries {} random games before each move.",
+    "rave": "Tries {} games before each move, and learns from all their moves.",
+    "hexpert": "Sees connections, and tries {} games before each move.",
+    "rhmcts": "Sees threats, and tries {} games before each move.",
+    "solver": "Plays perfectly.",
+}
+"""On the agents of levels; {} stands for their simulations."""
 
 
 def opponents(game: str) -> list[Opponent]:
-    """Who is proposed for a game of `hexenv`."""
+    """Who is proposed for a game of `hexenv`, the weakest first."""
     found: list[Opponent] = []
+    for title, (agent, rating) in zip(TITLES, levels(game), strict=False):
+        name, _, simulations = agent.partition(":")
+        about = ABOUT[name].format(simulations.rpartition("=")[2])
+        found.append(Opponent(title, about, agent, rating))
     for with_network in (False, True):
         best = strongest(game, with_network)
         if best is None or (with_network and not can_load_networks()):
             continue
         text = f"{best}{',' if ':' in best else ':'}seconds={SECONDS:g}"
         words = "with a network" if with_network else "without a network"
-        about = f"Recommended for {GAMES[game]}, of the agents {words}."
+        about = f"Recommended for {GAMES[game]}, of the agents {words}: {SECONDS:g} second a move."
         found.append(Opponent(f"the strongest {words}", about, text))
-    known = {each.agent for each in found}  # the strongest may be one of the others
-    return [each for each in WEAKER if each.agent not in known] + found
+    return found
 
 
 def can_load_networks() -> bool:

@@ -4,8 +4,9 @@ A *frame* is one position of a game: its stones, the move that led there, whose 
 the player to move found in a search. A page has a list of them, from the start of the game on.
 
 Styles, scripts and data are within the page, and nothing else is loaded. The sources are in
-``static``; the pages share `head.html`, `viewer.html`, `tools.html` and `SHARED_SCRIPTS`. Texts
-from records are only data for the scripts, which show them as text and never as HTML.
+``static``; the pages share `head.html`, `viewer.html`, `tools.html`, `agent.html` and
+`SHARED_SCRIPTS`. Texts from records are only data for the scripts, which show them as text and
+never as HTML.
 """
 
 import base64
@@ -94,14 +95,15 @@ def explain_page(found: Explanation, *, theme: str = "auto") -> str:
 def analysis_page(offered: Values) -> tuple[str, str]:
     """The analysis board, for what `choices` offers, and its Content-Security-Policy."""
     data = {"theme": "auto", "offered": offered}
-    scripts = ("connection.js", "variations.js", "analysis.js")
+    scripts = ("connection.js", "form.js", "variations.js", "analysis.js")
     return _page("analysis.html", scripts, "Analysis - hexenv", data, "; connect-src 'self'")
 
 
 def play_page(offered: Values) -> tuple[str, str]:
     """The page to play on, for what `choices` offers, and its Content-Security-Policy."""
     data = {"theme": "auto", "offered": offered}
-    return _page("play.html", ("connection.js", "play.js"), "hexenv", data, "; connect-src 'self'")
+    scripts = ("connection.js", "form.js", "play.js")
+    return _page("play.html", scripts, "hexenv", data, "; connect-src 'self'")
 
 
 def check_theme(theme: str) -> None:
@@ -126,6 +128,7 @@ def _page(
         "title": html.escape(title),
         "style": _source("style.css"),
         "tools": _source("tools.html").rstrip(),
+        "agent": _source("agent.html").rstrip(),
         "viewer": _source("viewer.html"),
         "data": json_for_html(data),
         "script": code,

@@ -2,6 +2,7 @@
 
 const MOST_PASTED = 60000; // characters of a file: the server takes no more
 const MOST_PLAYED = 12; // moves of recorded games
+const OWN = "?"; // in place of an agent: the reader is to choose it
 const PNG_WIDTH = 1024;
 const FINGER = 30; // pixels: a finger does not always hit smaller cells
 
@@ -18,11 +19,13 @@ class Analysis {
     };
     this.number = 0; // of the last question
     this.isOn = false;
+    this.chosen = []; // agents of the reader's choice
     this.edited = null; // the stones while they are placed by hand
     this.picked = null; // the cell that a finger has tapped once
     document.querySelector("section.search").append(byId("below"));
     this.viewer.theme.remember();
-    this.fill();
+    this.games = new GameFields(offered.games);
+    this.fields = new AgentFields(offered.agents);
     this.listen();
     this.open(this.fromAddress());
     this.connection = new Connection(
@@ -76,7 +79,7 @@ class Analysis {
   // ---- questions and answers --------------------------------------------------------------------
 
   agents() {
-    return [0, 1].map((place) => byId(`agent-${place}`).value).filter((agent) => agent !== "");
+    return [0, 1].map((place) => byId(`agent-${place}`).value).filter((agent) => agent !== "" && agent !== OWN);
   }
 
   /** What every question says; only one about another position has a new number. */
@@ -108,7 +111,10 @@ class Analysis {
     if (message.number !== null && message.number !== this.number) return;
     if (message.type === "position") this.setPosition(message);
     if (message.type === "search") this.setSearch(message);
-    if (message.type === "win") this.showWin(message);
+    if (message.type === "win") {
+      this.tree.node.win = message;
+      this.showWin();
+    }
     if (message.type === "error") this.refuse(message.error);
     if (message.type === "compiling") {
       this.tell(message.begins ? `${this.agents()[message.place]} is being compiled: the first time takes a while.` : "");
@@ -175,6 +181,7 @@ class Analysis {
       button.addEventListener("click", () => this.select(child));
       return button;
     }));
+    this.showWin();
     this.showPlayed();
     this.linkSteps();
     history.replaceState(null, "", this.address());
@@ -222,6 +229,7 @@ class Analysis {
     if (place === 0 && search !== null) {
       frame.search = search;
       this.viewer.show();
+      this.showWin();
     }
     const table = byId(`lines-${place}`);
     const [caption, body] = table.children;
@@ -239,25 +247,25 @@ class Analysis {
   }
 
   /** A win that is seen without a search: its cells on the board, and its moves. */
-  showWin({ player, cells, line }) {
-    this.viewer.board.showMarks(cells.map((cell) => [cell, "mark"]));
-    const how = line.length > 0 ? `by ${line.join(" ")}` : "by the connection that is marked";
-    this.tell(`${this.viewer.names[player]} wins ${how}.`);
+  showWin() {
+    const { win } = this.tree.node;
+    byId("win").hidden = win === undefined;
+    if (win === undefined) return;
+    this.viewer.board.showMarks(win.cells.map((cell) => [cell, "mark"]));
+    const how = win.line.length > 0 ? win.line.join(" ") : "the connection that is marked";
+    byId("win").textContent = `${this.viewer.names[win.player]} wins by ${how}.`;
   }
 
   // ---- what the reader does ---------------------------------------------------------------------
 
-  fill() {
-    const titles = Object.entries(this.offered.games);
-    byId("game").replaceChildren(...titles.map(([name, { title }]) => new Option(title, name)));
-  }
-
   /** The agents that are proposed for the game, the weakest first. */
   showAgents() {
     const { opponents } = this.offered.games[this.game];
-    const proposed = opponents.map(({ title, agent }) => [`${title} (${agent})`, agent]);
+    const proposed = opponents.map(({ title, rating, agent }) => (
+      [`${title}${rating === null ? "" : `, ${rating}`} (${agent})`, agent]));
     proposed.push(["exact solver", "solver"], ["alpha-beta", "alphabeta"]);
-    proposed.push(...this.offered.extra.map((agent) => [agent, agent]));
+    proposed.push(...[...this.offered.extra, ...this.chosen].map((agent) => [agent, agent]));
+    proposed.push(["an agent of your choice ...", OWN]);
     [0, 1].forEach((place) => {
       const select = byId(`agent-${place}`);
       const before = select.value;
@@ -268,36 +276,35 @@ class Analysis {
     });
   }
 
-  showOptions() {
-    const known = this.offered.games[byId("game").value].options;
-    const given = Object.fromEntries(byId("game").value === this.game
-      ? this.options.map((option) => option.split("=")) : []);
-    byId("options").replaceChildren(...Object.entries(known).map(([key, { words, default: standard }]) => {
-      const label = textElement("label", key.replaceAll("_", " "));
-      const input = document.createElement(words.length > 0 ? "select" : "input");
-      input.name = key;
-      for (const word of words) input.append(new Option(word, word));
-      input.value = given[key] ?? standard;
-      label.append(input);
-      return label;
-    }));
+  /** Let the reader choose the agent of a place, with its parameters. */
+  chooseAgent(place) {
+    this.fields.take(this.chosen.at(-1) ?? "uct");
+    byId("choose").returnValue = "";
+    byId("choose").showModal();
+    byId("choose").onclose = () => {
+      const select = byId(`agent-${place}`);
+      if (byId("choose").returnValue === "take") {
+        const text = this.fields.text();
+        if (!this.chosen.includes(text)) this.chosen.push(text);
+        this.showAgents();
+        select.value = text;
+      } else select.selectedIndex = 0;
+      this.askAgain();
+    };
   }
 
-  chosenOptions() {
-    const known = this.offered.games[byId("game").value].options;
-    return [...byId("options").querySelectorAll("input, select")]
-      .filter((input) => input.value !== "" && input.value !== known[input.name].default)
-      .map((input) => `${input.name}=${input.value}`);
+  askAgain() {
+    this.linkSteps();
+    if (this.isOn) this.select(this.tree.node);
   }
 
   listen() {
     byId("go").addEventListener("click", () => this.toggle());
-    for (const id of ["agent-0", "agent-1", "lines"]) {
-      byId(id).addEventListener("change", () => {
-        this.linkSteps();
-        if (this.isOn) this.select(this.tree.node);
-      });
-    }
+    byId("lines").addEventListener("change", () => this.askAgain());
+    [0, 1].forEach((place) => byId(`agent-${place}`).addEventListener("change", (event) => {
+      if (event.target.value === OWN) this.chooseAgent(place);
+      else this.askAgain();
+    }));
     byId("typed").addEventListener("change", () => this.playText(byId("typed").value.trim()));
     byId("promote").addEventListener("click", () => { this.tree.promote(); this.show(); });
     byId("delete").addEventListener("click", () => this.remove());
@@ -307,15 +314,14 @@ class Analysis {
     });
     byId("new").addEventListener("click", () => {
       byId("game").value = this.game;
-      this.showOptions();
+      this.games.show(this.options);
       byId("setup-error").textContent = "";
       byId("setup").showModal();
     });
-    byId("game").addEventListener("change", () => this.showOptions());
     byId("setup-close").addEventListener("click", () => byId("setup").close());
     byId("setup-form").addEventListener("submit", (event) => {
       event.preventDefault();
-      const [game, options] = [byId("game").value, this.chosenOptions()];
+      const [game, options] = [byId("game").value, this.games.options()];
       byId("setup").close();
       this.open({ game, options, tree: new Variations(), start: null });
     });
@@ -337,7 +343,7 @@ class Analysis {
 
   /** Let the server read a game. */
   read(text) {
-    const [game, options] = [byId("game").value, this.chosenOptions()];
+    const [game, options] = [byId("game").value, this.games.options()];
     if (text.length > MOST_PASTED) this.refuse(`expected at most ${MOST_PASTED} characters`);
     else this.connection.send({ ...this.question(), game, options, text });
   }

@@ -279,11 +279,9 @@ class Play {
 class Setup {
   constructor(offered) {
     this.offered = offered;
-    const titles = Object.entries(offered.games).map(([name, { title }]) => [name, title]);
-    this.fillSelect("game", titles, "hex");
-    this.fillSelect("agent", offered.agents.map(({ name }) => [name, name]), "uct");
-    byId("game").addEventListener("change", () => this.showGame());
-    byId("agent").addEventListener("change", () => this.showParameters({}));
+    this.fields = new AgentFields(offered.agents);
+    this.games = new GameFields(offered.games, () => this.showGame());
+    byId("agent").addEventListener("change", () => this.showText());
     byId("own").addEventListener("input", () => this.chooseOwn());
     byId("new").addEventListener("click", () => this.open());
     byId("setup-close").addEventListener("click", () => byId("setup").close());
@@ -299,22 +297,9 @@ class Setup {
     byId("setup").showModal();
   }
 
-  fillSelect(id, pairs, chosen) {
-    const options = pairs.map(([name, title]) => new Option(title, name, false, name === chosen));
-    byId(id).replaceChildren(...options);
-  }
-
-  get game() {
-    return this.offered.games[byId("game").value];
-  }
-
   showGame() {
-    const options = Object.entries(this.game.options);
-    byId("options").replaceChildren(...options.map(([key, { words, default: value }]) => (
-      this.field(key, { words, value })
-    )));
     const proposed = [
-      ...this.game.opponents,
+      ...this.games.game.opponents,
       ...this.offered.extra.map((agent) => (
         { title: agent, about: "Offered by who started this server.", agent, isExtra: true }
       )),
@@ -344,13 +329,7 @@ class Setup {
     this.extra = isExtra ? agent : null;
     byId("own").hidden = isExtra;
     if (agent === undefined) byId("own").open = true;
-    else if (!isExtra) {
-      const [name, ...rest] = agent.split(":");
-      byId("agent").value = name;
-      this.showParameters(Object.fromEntries(
-        rest.join(":").split(",").map((pair) => pair.split(/=(.*)/s)),
-      ));
-    }
+    else if (!isExtra) this.fields.take(agent);
     this.showText();
   }
 
@@ -365,68 +344,15 @@ class Setup {
     byId("text").textContent = this.agent();
   }
 
-  showParameters(values) {
-    const agent = this.offered.agents.find(({ name }) => name === byId("agent").value);
-    byId("about").textContent = agent.about.replaceAll("`", "");
-    byId("parameters").replaceChildren(...Object.entries(agent.parameters).map(([key, field]) => (
-      this.field(key, { ...field, value: values[key] })
-    )));
-    this.showText();
-  }
-
-  /** A labelled select, or an input if other texts are allowed; its default is shown in it. */
-  field(key, { words, value, default: standard, limits, proposed, is_required: isRequired = true }) {
-    const labels = { c: "exploration (c)", net: "network" };
-    const shown = { true: "yes", false: "no" };
-    const label = textElement("label", labels[key] ?? key.replaceAll("_", " "));
-    const input = document.createElement(words.length > 0 ? "select" : "input");
-    input.name = key;
-    if (words.length > 0 && !isRequired) input.append(new Option(shown[standard] ?? standard, ""));
-    for (const word of words) {
-      if (word !== standard) input.append(new Option(shown[word] ?? word, word));
-    }
-    if (value) input.value = value;
-    if (words.length === 0) {
-      const [least, most] = limits ?? [null, null];
-      input.placeholder = standard || (most === null ? "" : `${least} - ${most}`);
-      if (most !== null) input.title = `${least} - ${most}`;
-      if (limits) input.inputMode = "decimal";
-      if (proposed?.length > 0) label.append(this.proposals(key, proposed));
-      if (proposed?.length > 0) input.setAttribute("list", `proposed-${key}`);
-    }
-    label.append(input);
-    return label;
-  }
-
-  proposals(key, words) {
-    const list = document.createElement("datalist");
-    list.id = `proposed-${key}`;
-    list.append(...words.map((word) => new Option(word)));
-    return list;
-  }
-
-  /** The fields of a part of the form as `key=value`, except the empty ones. */
-  pairs(id) {
-    return [...byId(id).querySelectorAll("input, select")]
-      .filter((input) => input.value.trim() !== "")
-      .map((input) => `${input.name}=${input.value.trim()}`);
-  }
-
   /** The text of the agent that is chosen. */
   agent() {
-    const parameters = this.pairs("parameters");
-    const own = byId("agent").value + (parameters.length > 0 ? `:${parameters.join(",")}` : "");
-    return this.extra ?? own;
+    return this.extra ?? this.fields.text();
   }
 
   async begin() {
     const game = byId("game").value;
-    const defaults = this.game.options;
-    const changed = (pair) => !(pair in Object.fromEntries(
-      Object.entries(defaults).map(([key, option]) => [`${key}=${option.default}`, true]),
-    ));
     const side = Number(document.querySelector("input[name=side]:checked").value);
-    const options = this.pairs("options").filter(changed);
+    const options = this.games.options();
     const body = { game, options, agent: this.agent(), side, seed: null };
     byId("start").disabled = true; // a network takes a while to load
     byId("setup-error").textContent = await this.post(body);
