@@ -3,10 +3,12 @@
 import json
 import queue
 import time
+from pathlib import Path
 
 import pytest
 from web_games import serving
 
+from agents.apps.web.choices import NOTHING_MORE, Offer, choices
 from agents.apps.web.desk import Desk, Kept, Look, Start, explained
 from agents.apps.web.protocol import MessageError, parse
 from agents.records import GameRecord
@@ -24,9 +26,9 @@ SOON = 30.0
 class Page:
     """What a page gets."""
 
-    def __init__(self, extra=()):
+    def __init__(self, offer=NOTHING_MORE):
         self.got = queue.Queue()
-        self.desk = Desk(self.got.put, extra)
+        self.desk = Desk(self.got.put, offer)
 
     def ask(self, number=1, game="tictactoe", options=(), **more):
         self.desk.answer(Look(number, game, tuple(options), **more))
@@ -88,6 +90,19 @@ def test_what_is_not_possible_is_refused(page, more):
 def test_other_messages_are_refused(text):
     with pytest.raises(MessageError):
         parse(text, Look, complete=True)
+
+
+def test_a_game_of_ones_own_is_analysed(page, monkeypatch):
+    monkeypatch.syspath_prepend(Path(__file__).parents[1] / "examples" / "games")
+    own = "othello:env"
+    page.ask(game=own)
+    assert "expected a game" in page.next("error")["error"]
+    offer = Offer(games=(own,))
+    assert choices(offer)["games"][own]["opponents"][0]["agent"] == "uct:simulations=10"
+    page.desk = Desk(page.got.put, offer)
+    page.ask(game=own, agents=("uct",))
+    assert page.next("position")["about"]["title"]
+    assert page.next("search")["lines"]
 
 
 def test_the_page_shows_what_was_played(page):

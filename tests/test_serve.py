@@ -21,7 +21,15 @@ from agents import ForfeitError
 from agents.apps.cli import main
 from agents.apps.play import session as session_module
 from agents.apps.play.session import Answer
-from agents.apps.web.choices import KEPT, allowed_agents, bounded, choices, fields, start
+from agents.apps.web.choices import (
+    KEPT,
+    Offer,
+    allowed_agents,
+    bounded,
+    choices,
+    fields,
+    start,
+)
 from agents.apps.web.games import MAX_QUEUE, FullError, GameRoom, Games, PageQueue, UnknownGameError
 from agents.apps.web.opponents import opponents
 from agents.apps.web.protocol import (
@@ -459,9 +467,9 @@ def test_who_starts_the_server_may_offer_any_agent():
     text = "uct:simulations=7,workers=2"
     with pytest.raises(ValueError, match="workers"):
         start(Setup("tictactoe", (), text, 0))
-    _, agent = start(Setup("tictactoe", (), text, 0), extra=[text])
+    _, agent = start(Setup("tictactoe", (), text, 0), Offer((text,)))
     assert agent.settings.workers == 2
-    assert choices([text])["extra"] == [text]
+    assert choices(Offer((text,)))["extra"] == [text]
 
 
 def test_what_is_offered_can_be_started():
@@ -647,8 +655,8 @@ def test_an_agent_that_comes_when_there_is_no_room_any_more_is_closed(monkeypatc
         games = Games(max_games=1)
         table = games.room(await games.create(setup_of()))
 
-        def start_slowly(setup, extra):
-            env, agent = start(setup, extra)
+        def start_slowly(setup, offer):
+            env, agent = start(setup, offer)
             agent.close = lambda: closed.append(agent)
             table.pages.add(PageQueue())  # meanwhile somebody looks at the only game that could go
             return env, agent
@@ -664,7 +672,7 @@ def test_an_agent_that_comes_when_there_is_no_room_any_more_is_closed(monkeypatc
 
 @pytest.mark.parametrize("error", [OSError("no file"), ImportError("no torch"), ValueError("no")])
 def test_an_agent_that_cannot_be_started_is_told_to_the_page(monkeypatch, error):
-    def fail(setup, extra):
+    def fail(setup, offer):
         raise error
 
     monkeypatch.setattr("agents.apps.web.games.start", fail)
@@ -689,7 +697,7 @@ def test_two_agents_think_at_the_same_time_and_the_loop_goes_on(monkeypatch):
             return 8
 
     monkeypatch.setattr(
-        "agents.apps.web.games.start", lambda setup, extra: (start(setup)[0], Waiting())
+        "agents.apps.web.games.start", lambda setup, offer: (start(setup)[0], Waiting())
     )
 
     async def run():

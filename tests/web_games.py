@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from agents.apps.web.choices import start
+from agents.apps.web.choices import NOTHING_MORE, start
 from agents.apps.web.game import ServedGame
 from agents.apps.web.protocol import Message, Setup
 
@@ -51,7 +51,7 @@ def state_of(game):
 
 
 @contextmanager
-def serving(extra=(), port=0, service=None, **options):
+def serving(offer=NOTHING_MORE, port=0, service=None, **options):
     """A server on a thread of its own: its port, and its games."""
     uvicorn, *_ = (
         pytest.importorskip(name, reason="the extra web is not installed")
@@ -63,7 +63,7 @@ def serving(extra=(), port=0, service=None, **options):
     from agents.apps.web.server import config, make_app
 
     socket = listen("127.0.0.1", port)
-    games = Games(extra, **options)
+    games = Games(offer, **options)
     server = uvicorn.Server(config(make_app(games, service=service)))
     thread = threading.Thread(target=lambda: server.run(sockets=[socket]))
     thread.start()

@@ -11,8 +11,9 @@ import click
 from agents.apps.cli.shared import clear_errors
 from agents.records.explorer import Explorer
 from agents.records.formats import load_games
-from agents.registry import make_agent
+from agents.registry import environment_name, make_agent, make_environment
 from hexenv.common.extras import library
+from hexenv.envs.aec import BoardEnv
 
 LIBRARIES: Final = ("starlette", "uvicorn", "websockets")
 
@@ -26,6 +27,13 @@ LIBRARIES: Final = ("starlette", "uvicorn", "websockets")
     multiple=True,
     metavar="AGENT",
     help="One more agent to offer, such as module.Class or gomocup:command=...; may be repeated.",
+)
+@click.option(
+    "--game",
+    "own_games",
+    multiple=True,
+    metavar="MODULE:FUNCTION",
+    help="A game of your own to offer; may be repeated.",
 )
 @click.option("--games", default=32, type=click.IntRange(1, 1000), help="Maximal number of games.")
 @click.option(
@@ -53,6 +61,7 @@ def serve(
     host: str,
     port: int,
     agents: tuple[str, ...],
+    own_games: tuple[str, ...],
     games: int,
     idle_minutes: float,
     threads: int,
@@ -70,11 +79,16 @@ def serve(
             library(name, "web")
         for text in (*agents, *([] if playhex is None else [playhex])):
             make_agent(text)  # so that a mistake is found now
+        own_games = tuple(map(environment_name, own_games))
+        for game in own_games:
+            if not isinstance(make_environment(game).unwrapped, BoardEnv):
+                raise ValueError(f"expected a game by rules as hexenv's, got {game}")
         explorer = Explorer(chain.from_iterable(map(load_games, sources)))
         listening = listen(host, port)
     if not _is_loopback(host):
         warning = f"warning: {host} is reached by other machines too; anybody there can play"
         click.echo(warning, err=True)
+    from agents.apps.web.choices import Offer
     from agents.apps.web.games import Games
     from agents.apps.web.playhex import HexService
     from agents.apps.web.server import make_app, own_names
@@ -84,7 +98,7 @@ def serve(
     shown = f"[{address[0]}]" if ":" in address[0] else address[0]
     click.echo(f"hexenv serve: http://{shown}:{address[1]} (Ctrl-C ends it)")
     service = None if playhex is None else HexService(playhex)
-    rooms = Games(agents, games, 60 * idle_minutes, threads)
+    rooms = Games(Offer(agents, own_games), games, 60 * idle_minutes, threads)
     _run(make_app(rooms, names, service, explorer), listening)
     click.echo("stopped")
 

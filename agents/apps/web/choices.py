@@ -15,6 +15,7 @@ from agents.core.agent import Agent
 from agents.registry import (
     agent_classes,
     environment_makers,
+    import_named,
     make_agent,
     make_environment,
     parameters,
@@ -70,28 +71,56 @@ class Field(NamedTuple):
     proposed: tuple[str, ...] = ()
 
 
-def choices(extra: Sequence[str] = ()) -> dict[str, Any]:
-    """What the page offers; `extra` has agents as texts that are offered besides.
+class Offer(NamedTuple):
+    """What who starts a server offers besides what a page may always ask for.
+
+    Attributes:
+        agents: As texts for `agents.registry.make_agent`.
+        games: Of their own, as ``module:function``.
+    """
+
+    agents: tuple[str, ...] = ()
+    games: tuple[str, ...] = ()
+
+    def environment(self, game: str, options: Sequence[str]) -> Any:
+        """An environment; ValueError for a game that is not offered, which would be imported."""
+        known = (*environment_makers(), *self.games)
+        if game not in known:
+            raise ValueError(f"expected a game of {', '.join(known)}, got {game!r}")
+        return make_environment(game, options)
+
+    def agent(self, text: str, seed: int | None = None) -> Any:
+        """An agent; ValueError for one that is not offered, and not for pages."""
+        return make_agent(text if text in self.agents else bounded(text), seed)
+
+
+NOTHING_MORE: Final = Offer()
+
+
+def choices(offer: Offer = NOTHING_MORE) -> dict[str, Any]:
+    """What the page offers.
 
     Returns:
         ``games``: for each its ``title``, its ``options`` with ``default`` and ``words`` (all
         values, or none if any text is allowed), and its ``opponents``
         (`agents.apps.web.opponents`);
         ``agents``: the ``name``, the ``about`` and the ``parameters`` of each, as `Field`;
-        ``extra``: the texts.
+        ``extra``: the texts of agents that are offered besides.
     """
 
     def option(key: str, default: Any) -> dict[str, Any]:
         words = ["false", "true"] if isinstance(default, bool) else [*OPTION_WORDS.get(key, ())]
         return {"default": str(default).lower(), "words": words}
 
+    own = {game: import_named(*game.split(":", 1)) for game in offer.games}
+    makers = environment_makers() | own
     games = {
         game: {
-            "title": GAMES[game],
+            "title": GAMES.get(game, game),
             "options": {key: option(key, each.default) for key, each in parameters(maker).items()},
             "opponents": [opponent._asdict() for opponent in opponents(game)],
         }
-        for game, maker in environment_makers().items()
+        for game, maker in makers.items()
     }
     agents = [
         {
@@ -101,7 +130,7 @@ def choices(extra: Sequence[str] = ()) -> dict[str, Any]:
         }
         for name in allowed_agents()
     ]
-    return {"games": games, "agents": agents, "extra": list(extra)}
+    return {"games": games, "agents": agents, "extra": list(offer.agents)}
 
 
 def _as_json(field: Field) -> dict[str, Any]:
@@ -176,27 +205,14 @@ def _is_allowed(name: str) -> bool:
     return required <= fields(name).keys()
 
 
-def start(setup: Setup, extra: Sequence[str] = ()) -> tuple[Any, Agent]:
-    """The environment, before `reset`, and the agent. The texts in `extra` are allowed besides.
+def start(setup: Setup, offer: Offer = NOTHING_MORE) -> tuple[Any, Agent]:
+    """The environment, before `reset`, and the agent.
 
     Raises:
         ValueError: If there is no such game, option or agent, or it is not for pages.
     """
-    env = environment_of(setup.game, setup.options)
-    return env, agent_of(setup.agent, extra, setup.seed)
-
-
-def agent_of(text: str, extra: Sequence[str], seed: int | None = None) -> Any:
-    """An agent that a page asks for; ValueError if that is none of `extra`, and not for pages."""
-    return make_agent(text if text in extra else bounded(text), seed)
-
-
-def environment_of(game: str, options: Sequence[str]) -> Any:
-    """An environment of one of our games; ValueError for any other, which would be imported."""
-    known = environment_makers()
-    if game not in known:
-        raise ValueError(f"expected a game of {', '.join(known)}, got {game!r}")
-    return make_environment(game, options)
+    env = offer.environment(setup.game, setup.options)
+    return env, offer.agent(setup.agent, setup.seed)
 
 
 def bounded(text: str) -> str:

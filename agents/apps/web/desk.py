@@ -3,7 +3,7 @@
 A page keeps its game with all variations itself; each question has the whole way from the start.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from threading import RLock
 from typing import Annotated, Any, Final, Literal
@@ -14,7 +14,7 @@ from agents.apps.play.titles import title_of
 from agents.apps.protocols.conversation import error_text
 from agents.apps.protocols.pasted import read_pasted
 from agents.apps.web import page
-from agents.apps.web.choices import agent_of, environment_of
+from agents.apps.web.choices import NOTHING_MORE, Offer
 from agents.apps.web.page import Values
 from agents.apps.web.protocol import MessageError, Whole
 from agents.core.background import Slots, in_background
@@ -88,7 +88,7 @@ class Desk:
 
     Args:
         send: Called with each answer, from any thread.
-        extra: Agents that are allowed besides those of `agents.apps.web.choices`.
+        offer: The agents and games that are allowed besides those of `agents.apps.web.choices`.
         slots: What the searches of all pages share.
         explorer: What was played before.
     """
@@ -96,11 +96,11 @@ class Desk:
     def __init__(
         self,
         send: Callable[[Values], None],
-        extra: Sequence[str] = (),
+        offer: Offer = NOTHING_MORE,
         slots: Slots | None = None,
         explorer: Explorer | None = None,
     ) -> None:
-        self._send, self._extra, self._slots = send, extra, slots
+        self._send, self._offer, self._slots = send, offer, slots
         self._explorer = explorer or Explorer([])
         self._lock = RLock()
         self._running: list[RunningAnalysis] = []
@@ -123,7 +123,9 @@ class Desk:
         try:
             with self._lock:
                 if asked.text is not None:
-                    environment_of(asked.game, asked.options)  # refuses a game of a user's module
+                    self._offer.environment(
+                        asked.game, asked.options
+                    )  # refuses what is not offered
                     tree = read_pasted(asked.text, asked.game, asked.options)
                     self._send({"type": "tree", "number": asked.number, **_tree_view(tree)})
                 elif asked.save is not None:
@@ -136,7 +138,7 @@ class Desk:
 
     def _look(self, asked: Look) -> None:
         self._stop()
-        env = environment_of(asked.game, asked.options)
+        env = self._offer.environment(asked.game, asked.options)
         _begin(env, asked.start)
         raw, frames, move = env.unwrapped, list[Values](), None
         game = raw.game
@@ -181,7 +183,7 @@ class Desk:
         """The agent of a place, the same as before if it has the same text."""
         known, agent = self._agents.get(place, ("", None))
         if known != text:
-            agent = agent_of(text, self._extra)
+            agent = self._offer.agent(text)
             self._agents[place] = text, agent
         return agent
 
@@ -226,18 +228,18 @@ def _about(asked: Look, game: Any) -> Values:
     }
 
 
-def explained(look: Look, extra: Sequence[str] = ()) -> str:
+def explained(look: Look, offer: Offer = NOTHING_MORE) -> str:
     """The page that explains the search of the first agent of a question, step by step.
 
     Raises:
         ValueError: If the position is none, or the agent searches no tree.
     """
-    env = environment_of(look.game, look.options)
+    env = offer.environment(look.game, look.options)
     _begin(env, look.start)
     for ply, action in enumerate(look.moves):
         env.step(_play(env, action, ply))
     text = look.agents[0] if look.agents else "uct"
-    return page.explain_page(explain(env, agent_of(text, extra), EXPLAINED, text))
+    return page.explain_page(explain(env, offer.agent(text), EXPLAINED, text))
 
 
 def _play(env: Any, action: int, ply: int) -> int:

@@ -4,11 +4,11 @@ import asyncio
 import secrets
 import time
 from asyncio import wrap_future
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Final
 
 from agents.apps.play.session import Task
-from agents.apps.web.choices import start
+from agents.apps.web.choices import NOTHING_MORE, Offer, start
 from agents.apps.web.game import Messages, ServedGame
 from agents.apps.web.protocol import Message, MessageError, Setup
 from agents.arena.match import close
@@ -143,20 +143,20 @@ class GameRoom:
 class Games:
     """All games of a server, in memory.
 
-    Agents of the texts in `extra` are allowed besides those of `agents.apps.web.choices`, and
+    What is in `offer` is allowed besides what `agents.apps.web.choices` has, and
     `threads` is the number of searches that run at the same time. At most `max_games` are kept, a
     game that no page shows for `idle_seconds`.
     """
 
     def __init__(
         self,
-        extra: Sequence[str] = (),
+        offer: Offer = NOTHING_MORE,
         max_games: int = 32,
         idle_seconds: float = 7200.0,
         threads: int = 4,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.extra = tuple(extra)
+        self.offer = offer
         self.max_games, self.idle_seconds, self._clock = max_games, idle_seconds, clock
         self._threads = asyncio.Semaphore(threads)
         self._starting = asyncio.Lock()
@@ -175,7 +175,7 @@ class Games:
         async with self._starting:  # loading a network needs time and memory
             self._expect_space()
             try:
-                env, agent = await wrap_future(in_background(lambda: start(setup, self.extra)))
+                env, agent = await wrap_future(in_background(lambda: start(setup, self.offer)))
             except (ValueError, OSError, ImportError) as error:
                 raise MessageError(str(error)) from None
             try:

@@ -51,10 +51,14 @@ ABOUT: Final = {
 """On the agents of levels; {} stands for their simulations."""
 
 
+UNRATED: Final = [(f"uct:simulations={count}", None) for count in (10, 100, 1000, 10_000)]
+"""The levels of a game that nobody has measured."""
+
+
 def opponents(game: str) -> list[Opponent]:
-    """Who is proposed for a game of `hexenv`, the weakest first."""
+    """Who is proposed for a game, the weakest first."""
     found: list[Opponent] = []
-    for title, (agent, rating) in zip(TITLES, levels(game), strict=False):
+    for title, (agent, rating) in zip(TITLES, levels(game) or UNRATED, strict=False):
         name, _, simulations = agent.partition(":")
         about = ABOUT[name].format(simulations.rpartition("=")[2])
         found.append(Opponent(title, about, agent, rating))

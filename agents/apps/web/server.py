@@ -156,7 +156,7 @@ class Server:
 
     def __init__(self, games: Games, explorer: Explorer | None = None) -> None:
         self.games, self._explorer = games, explorer
-        offered = choices(games.extra)
+        offered = choices(games.offer)
         self._page, self._policy = play_page(offered)
         self._analysis = analysis_page(offered)
         self._desks = 0
@@ -232,7 +232,7 @@ class Server:
         """The search of an agent step by step; the question is the part ``look`` of the address."""
         try:
             look = parse(request.query_params.get("look", ""), Look)
-            made = in_background(partial(explained, look, self.games.extra))
+            made = in_background(partial(explained, look, self.games.offer))
             return HTMLResponse(await wrap_future(made))
         except (ValueError, OSError, ImportError) as error:
             return Response(str(error), 400)
@@ -248,7 +248,7 @@ class Server:
         def send(message: Any) -> None:  # on any thread
             loop.call_soon_threadsafe(waiting.send, [message])
 
-        desk = Desk(send, self.games.extra, self._slots, self._explorer)
+        desk = Desk(send, self.games.offer, self._slots, self._explorer)
         sending = asyncio.create_task(_send_all(socket, waiting))
         self._desks += 1
         try:
