@@ -5,7 +5,7 @@ from typing import Final
 
 import click
 
-from agents.apps.cli.render import write_film
+from agents.apps.cli.render import check_target, write_film
 from agents.apps.cli.shared import agents_seed_option, clear_errors, option_of_game
 from agents.core.files import write_text
 from agents.records.explaining import explain as explain_search
@@ -23,6 +23,7 @@ FRAME_SECONDS: Final = 0.5
 @option_of_game
 @click.option("--simulations", type=int, default=200, help="How many are shown.")
 @click.option("--to", "target", type=click.Path(dir_okay=False), help="The file to write.")
+@click.option("--force", is_flag=True, help="Replace a file that is there.")
 @agents_seed_option
 def explain(
     game: str,
@@ -31,6 +32,7 @@ def explain(
     options: tuple[str, ...],
     simulations: int,
     target: str | None,
+    force: bool,
     seed: int | None,
 ) -> None:
     """Show a tree search step by step: the way of every simulation, and why it went there.
@@ -42,15 +44,14 @@ def explain(
     Example: hexenv explain connect4 uct --position 4453 --to search.html
     """
     with clear_errors():
-        suffix = "" if target is None else Path(target).suffix.lower()
-        if target is not None and suffix not in SUFFIXES:
-            raise ValueError(f"{target}: expected a file of {', '.join(SUFFIXES)}, got {suffix!r}")
+        if target is not None:
+            check_target(target, force, SUFFIXES)
         env = make_environment(game, options)
         env.reset(options=None if position is None else {"moves": position})
         found = explain_search(env, make_agent(agent, seed), simulations, agent)
         if target is None:
             click.echo(found)
-        elif suffix == ".html":
+        elif Path(target).suffix.lower() == ".html":
             from agents.apps.web.page import explain_page  # only pages need it
 
             write_text(target, explain_page(found))

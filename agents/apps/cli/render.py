@@ -1,6 +1,7 @@
 """The command `hexenv render`."""
 
 import errno
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -88,7 +89,9 @@ def render(
     Example: hexenv render games/000001.json --to game.gif --overlay visits
     """
     with clear_errors():
-        check_target(target, ply, force)
+        check_target(target, force)
+        if ply is not None and Path(target).suffix.lower() not in ONE_POSITION:
+            raise ValueError(f"expected --ply with {', '.join(ONE_POSITION)}, got it with {target}")
         if Path(record).suffix.lower() in (*READERS, ".npz"):
             raise ValueError(
                 f"{record}: expected a record, which hexenv convert makes of this file"
@@ -124,13 +127,11 @@ def _position(film: Film, ply: int | None, overlay: str) -> int | None:
     return ply - first
 
 
-def check_target(target: str, ply: int | None, force: bool) -> None:
+def check_target(target: str, force: bool, suffixes: Sequence[str] = SUFFIXES) -> None:
     """Check the file to write, before anything is read."""
     suffix = Path(target).suffix.lower()
-    if suffix not in SUFFIXES:
-        raise ValueError(f"{target}: expected a file of {', '.join(SUFFIXES)}, got {suffix!r}")
-    if ply is not None and suffix not in ONE_POSITION:
-        raise ValueError(f"expected --ply with {', '.join(ONE_POSITION)}, got it with {suffix}")
+    if suffix not in suffixes:
+        raise ValueError(f"{target}: expected a file of {', '.join(suffixes)}, got {suffix!r}")
     if Path(target).exists() and not force:
         raise FileExistsError(errno.EEXIST, "exists already (--force replaces it)", target)
 
