@@ -4,7 +4,6 @@ const MOST_PASTED = 60000; // characters of a file: the server takes no more
 const MOST_PLAYED = 12; // moves of recorded games
 const OWN = "?"; // in place of an agent: the reader is to choose it
 const PNG_WIDTH = 1024;
-const FINGER = 30; // pixels: a finger does not always hit smaller cells
 
 /** The analysis board: a game with variations, and agents that search the position shown. */
 class Analysis {
@@ -379,8 +378,7 @@ class Analysis {
       this.tell(this.tree.node.choices?.refused[cell] ?? "");
       return;
     }
-    const isSmall = this.viewer.board.size * this.viewer.board.scale < FINGER;
-    if (isFinger && isSmall && this.picked !== choice.action) {
+    if (isFinger && this.viewer.board.isSmall && this.picked !== choice.action) {
       this.picked = choice.action;
       this.viewer.board.showMarks([[choice.cell, "mark"]]);
       this.tell(`${choice.text}: tap again to play it`);

@@ -11,6 +11,7 @@ function svgElement(name, attributes = {}, text = "") {
 }
 
 const LEAST_LABEL = 11; // pixels of a coordinate on the screen, as far as there is room
+const FINGER = 30; // pixels: a finger does not always hit smaller cells
 const MOST_LABEL = { hexagons: 0.5, other: 0.6 }; // of the side of a cell
 
 /** The element with an id. */
@@ -43,6 +44,11 @@ class Board {
   /** Pixels on the screen of a pixel of the drawing. */
   get scale() {
     return this.svg.getBoundingClientRect().width / this.svg.viewBox.baseVal.width;
+  }
+
+  /** Whether a finger needs a second tap. */
+  get isSmall() {
+    return this.scale * this.size < FINGER;
   }
 
   /** Write the coordinates so large that they can be read on a small board. */

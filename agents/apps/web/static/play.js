@@ -1,7 +1,5 @@
 "use strict";
 
-const FINGER = 30; // pixels: a finger does not always hit smaller cells
-
 /** A game on the server, with its buttons. */
 class Play {
   constructor(viewer, path) {
@@ -204,8 +202,7 @@ class Play {
 
   click(cell, isFinger = false) {
     const choice = this.choiceAt(cell);
-    const isSure = !isFinger || this.picked?.action === choice?.action
-      || this.viewer.board.scale * this.viewer.board.size >= FINGER;
+    const isSure = !isFinger || !this.viewer.board.isSmall || this.picked?.action === choice?.action;
     if (choice !== undefined && isSure) this.send("play", { action: choice.action });
     else if (choice !== undefined) this.pick(choice);
     else if (!this.viewer.isLast()) this.viewer.go(this.viewer.lastPly());
