@@ -151,6 +151,13 @@ def own_sets(game: str, options: Sequence[str] = ()) -> dict[str, list[SolvedPos
     return sets
 
 
+def spread(positions: Sequence[SolvedPosition], most: int | None) -> list[SolvedPosition]:
+    """At most so many of the positions in which a mistake is possible, evenly spread."""
+    able = [position for position in positions if position.mistake_possible]
+    count = min(most or len(able), len(able))
+    return [able[number * len(able) // count] for number in range(count)]
+
+
 def load_positions(path: str | Path) -> list[SolvedPosition]:
     """The positions of a file: of one of the package's kinds, or of the public Connect4 sets."""
     return read_positions(read_text(path), str(path))

@@ -6,6 +6,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from agents.arena.anchors import boards
 from agents.registry import AGENTS
 
 
@@ -17,14 +18,13 @@ def source() -> dict[str, Any]:
 
 
 def levels(game: str) -> list[tuple[str, int]]:
-    """Agents of rising strength, each as text with its measured rating.
-
-    ``levels.toml`` beside this module has them, with the tournament that measured them. In every
-    game 1000 is UCT with 100 simulations, and 200 more are a score of 76 %.
-    """
-    text = (files("agents.arena") / "levels.toml").read_text(encoding="utf-8")
-    found = tomllib.loads(text).get(game, {"levels": []})["levels"]
-    return [(level["agent"], level["rating"]) for level in found]
+    """Agents of rising strength on the usual board of a game, each as text with its rating."""
+    return [
+        (name, round(board.anchors.elo[name]))
+        for board in boards()
+        if (board.anchors.game, board.anchors.options) == (game, ())
+        for name in board.levels
+    ]
 
 
 def strongest(game: str, with_network: bool = False) -> str | None:

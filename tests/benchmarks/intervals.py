@@ -275,7 +275,7 @@ def decisions(rng, sprt, true, draws, repetitions, most=20_000):
 
 
 ANCHORS = (0.0, 496.5, 714.1, 912.7, 1122.9)
-"""Those of Connect4 (`agents.learning.progress.anchors.AGENTS`)."""
+"""Those of Connect4 (`agents.arena.anchors.AGENTS`)."""
 
 
 def print_beside(scale: float) -> None:

@@ -16,6 +16,7 @@ from agents.arena.accuracy import (
     load_positions,
     measure,
     own_sets,
+    spread,
     with_simulations,
 )
 from agents.core.files import expect_writable, write_csv
@@ -118,11 +119,7 @@ def _sets(
     of = {position.game for members in sets.values() for position in members}
     if of != {game}:
         raise ValueError(f"expected positions of {game}, got some of {', '.join(sorted(of))}")
-    for name, members in sets.items():
-        able = [position for position in members if position.mistake_possible]
-        count = min(limit or len(able), len(able))
-        sets[name] = [able[number * len(able) // count] for number in range(count)]
-    return sets
+    return {name: spread(members, limit) for name, members in sets.items()}
 
 
 def _counts(text: str) -> list[int]:

@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 
 from agents.apps.cli import shared
+from agents.arena.anchors import ANCHORS, Anchors
 from agents.core.files import expect_writable, write_csv, write_text
-from agents.learning.progress.anchors import ANCHORS, Anchors
 from agents.learning.progress.curves import (
     Curve,
     is_rated,

@@ -9,7 +9,7 @@ import click
 from rich.progress import Progress
 
 from agents.apps.cli import curves, shared
-from agents.learning.progress.anchors import AGENTS, Anchors
+from agents.arena.anchors import AGENTS, Anchors
 from agents.records.plots import check_plot, game_text
 from agents.registry import make_environment
 

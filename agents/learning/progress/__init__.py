@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 from hexenv.common.importing import import_on_demand
 
 if TYPE_CHECKING:  # imported when they are asked for
-    from agents.learning.progress.anchors import Anchors, rate_policy
+    from agents.arena.anchors import Anchors, Rating, Score, rate_policy
     from agents.learning.progress.rating_log import RatingLog
-    from agents.learning.progress.ratings import Rating, Score, read_ratings
+    from agents.learning.progress.ratings import read_ratings
     from agents.learning.progress.writers import TensorBoardWriter, WandbWriter, Writer
 
 __all__ = [
@@ -35,14 +35,14 @@ __all__ = [
 __getattr__ = import_on_demand(
     __name__,
     {
-        "Anchors": "agents.learning.progress.anchors:Anchors",
-        "Rating": "agents.learning.progress.ratings:Rating",
+        "Anchors": "agents.arena.anchors:Anchors",
+        "Rating": "agents.arena.anchors:Rating",
         "RatingLog": "agents.learning.progress.rating_log:RatingLog",
-        "Score": "agents.learning.progress.ratings:Score",
+        "Score": "agents.arena.anchors:Score",
         "TensorBoardWriter": "agents.learning.progress.writers:TensorBoardWriter",
         "WandbWriter": "agents.learning.progress.writers:WandbWriter",
         "Writer": "agents.learning.progress.writers:Writer",
-        "rate_policy": "agents.learning.progress.anchors:rate_policy",
+        "rate_policy": "agents.arena.anchors:rate_policy",
         "read_ratings": "agents.learning.progress.ratings:read_ratings",
     },
 )

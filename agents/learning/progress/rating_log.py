@@ -14,6 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
+from agents.arena.anchors import AGENTS, ANCHORS, Anchors, Rating, rate_policy
 from agents.arena.game_records import plain_record
 from agents.arena.results import PlayedGame
 from agents.arena.running import TournamentRun
@@ -21,8 +22,7 @@ from agents.arena.schedule import new_environment
 from agents.core.background import in_background
 from agents.core.files import write_text
 from agents.core.workers import LocalPool, ProcessPool, Worker
-from agents.learning.progress.anchors import AGENTS, ANCHORS, Anchors, rate_policy
-from agents.learning.progress.ratings import RATINGS, Rating, read_ratings
+from agents.learning.progress.ratings import RATINGS, read_ratings
 from agents.learning.progress.writers import Writer, usual_writers
 from agents.records.films import film_of, write_gif
 from hexenv.common.options import AtLeastOne, checks_options

@@ -26,10 +26,10 @@ from typing import Annotated, Any, Final
 from gymnasium.vector import AutoresetMode
 from msgspec import Meta
 
+from agents.arena.anchors import Anchors
 from agents.core.files import replacing, write_text
 from agents.core.reading import read_object
 from agents.core.structured import Count, check_fields, expect_unchanged, to_structure
-from agents.learning.progress.anchors import Anchors
 from agents.learning.progress.rating_log import RatingLog
 from agents.learning.progress.ratings import read_ratings
 from agents.registry import make_environment

@@ -1,8 +1,11 @@
 """Anchors: opponents whose ratings are fixed, so that ratings of different days can be compared."""
 
 import os
+import tomllib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -16,7 +19,6 @@ from agents.arena.standings import scores_of_pairings
 from agents.core.formats import Format
 from agents.core.reading import names_file
 from agents.core.structured import Count, check_fields, to_structure
-from agents.learning.progress.ratings import Rating, Score
 
 FORMAT: Final = Format("hexenv-anchors")
 ANCHORS: Final = "anchors.json"
@@ -31,6 +33,77 @@ AGENTS: Final = (
 """The usual anchors, from the weakest; the first one's rating is 0."""
 
 Elo = Annotated[float, Meta(ge=-1e5, le=1e5)]
+
+
+@dataclass(frozen=True)
+class Score:
+    """The games of a policy against one anchor, from the policy's side.
+
+    Examples:
+        >>> from agents import GreedyAgent
+        >>> from agents.learning.progress import Anchors, rate_policy
+        >>> anchors = Anchors("tictactoe", {"random": 0.0})
+        >>> rating, _ = rate_policy(GreedyAgent(seed=1), anchors, pairs=2, step=1000)
+        >>> found = rating.opponents["random"]
+        >>> found.wins + found.draws + found.losses
+        4
+
+    Attributes:
+        distinct: How many of the games do not repeat an earlier one.
+        score: Points for a game, 0 to 1.
+        low: Lower end of the 95 % interval of `score`.
+        high: Upper end.
+    """
+
+    wins: Count
+    draws: Count
+    losses: Count
+    distinct: Count
+    score: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Rating:
+    """How strong a policy was at a moment of its training.
+
+    Examples:
+        >>> from agents import GreedyAgent
+        >>> from agents.learning.progress import Anchors, rate_policy
+        >>> anchors = Anchors("tictactoe", {"random": 0.0})
+        >>> rating, _ = rate_policy(GreedyAgent(seed=1), anchors, pairs=2, step=1000)
+        >>> rating.step, rating.games, rating.illegal_moves
+        (1000, 4, 0)
+
+    Attributes:
+        step: The moment, in steps of the learner.
+        elo: Its rating on the scale of the anchors.
+        low: Lower end of its 95 % interval; None if it lost all games, which bound it only above.
+        high: Upper end; None if it won all games.
+        illegal_moves: Games lost by an illegal action.
+        opponents: The results against each anchor, by its name.
+    """
+
+    step: Count
+    elo: float
+    low: float | None
+    high: float | None
+    illegal_moves: Count
+    opponents: dict[str, Score]
+
+    @property
+    def games(self) -> int:
+        return sum(one.wins + one.draws + one.losses for one in self.opponents.values())
+
+    def scalars(self) -> dict[str, float]:
+        """Its numbers by the names that they have in TensorBoard."""
+        ends = {"rating/low": self.low, "rating/high": self.high}
+        return {
+            "rating/elo": self.elo,
+            **{name: end for name, end in ends.items() if end is not None},
+            **{f"score/{name}": one.score for name, one in self.opponents.items()},
+        }
 
 
 @dataclass(frozen=True)
@@ -138,6 +211,46 @@ class Anchors:
             )
 
 
+# ---- the boards of the bench ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Board:
+    """A board of the bench.
+
+    Attributes:
+        name: In words.
+        anchors: Its game, and its opponents with fixed ratings.
+        levels: Those of them that pages propose, the weakest first.
+    """
+
+    name: str
+    anchors: Anchors
+    levels: tuple[str, ...]
+
+
+@cache
+def boards() -> tuple[Board, ...]:
+    """The boards in ``anchors.toml`` beside this module, which says how they were measured.
+
+    In every game 1000 is UCT with 100 simulations; 200 more are a score of 76 %.
+    """
+    text = (files("agents.arena") / "anchors.toml").read_text(encoding="utf-8")
+    return tuple(
+        Board(
+            one["name"],
+            Anchors(
+                one["game"],
+                {agent: float(numbers[0]) for agent, numbers in one["anchors"].items()},
+                tuple(one["options"]),
+                one["opening_plies"],
+            ),
+            tuple(one["levels"]),
+        )
+        for one in tomllib.loads(text)["board"]
+    )
+
+
 # ---- the rating of a policy ----------------------------------------------------------------------
 
 
@@ -172,7 +285,16 @@ def rate_policy(
     run = TournamentRun(tournament, workers=workers)
     for _ in run:
         pass
-    table = run.standings()
+    return rating_of(run, anchors, step), run
+
+
+def rating_of(run: TournamentRun, anchors: Anchors, step: int = 0) -> Rating:
+    """The rating of the first agent of a gauntlet, from its games against the anchors.
+
+    Raises:
+        ValueError: If a game failed.
+    """
+    tournament, table = run.tournament, run.standings()
     expect_no_failure(table.failed)
     games = [one for _, one in sorted(run.results.items()) if isinstance(one, PlayedGame)]
     scores = [one for one, _ in scores_of_pairings(tournament, games)]
@@ -185,7 +307,7 @@ def rate_policy(
         for one in table.pairings
     }
     illegal = sum(one.illegal == 0 for one in games)
-    return Rating(step, elo, low, high, illegal, opponents), run
+    return Rating(step, elo, low, high, illegal, opponents)
 
 
 def expect_no_failure(failed: Sequence[dict[str, Any]]) -> None:

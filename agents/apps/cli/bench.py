@@ -1,0 +1,120 @@
+"""The command `hexenv bench`."""
+
+import json
+from dataclasses import asdict
+from functools import partial
+from math import inf
+from pathlib import Path
+from typing import Final
+
+import click
+from rich.console import Console
+from rich.progress import Progress
+
+from agents.apps.cli import shared
+from agents.arena.anchors import Board
+from agents.arena.bench import SUITE, TIERS, BoardResult, chosen_boards, run_bench, slug
+from agents.arena.standings import interval_text
+from agents.core.files import write_text
+from agents.registry import make_agent
+
+
+@click.command()
+@click.argument("agents", nargs=-1, required=True, metavar="AGENT...")
+@click.option(
+    "--tier", type=click.Choice(list(TIERS)), default="quick", help="How much.", show_default=True
+)
+@click.option(
+    "--board", "names", multiple=True, help="Only this board, such as hex-7-x-7; may be repeated."
+)
+@click.option(
+    "--to",
+    "directory",
+    type=click.Path(file_okay=False),
+    default="bench",
+    help="Directory for games and results, with one for each agent in it.",
+    show_default=True,
+)
+@shared.seed_option
+@shared.workers_option
+@shared.json_option
+def bench(
+    agents: tuple[str, ...],
+    tier: str,
+    names: tuple[str, ...],
+    directory: str,
+    seed: int,
+    workers: int | None,
+    as_json: bool,
+) -> None:
+    """Measure AGENTs on fixed boards, beside opponents with fixed ratings and in solved positions.
+
+    Ratings of one version of the bench are on one scale, whoever measured them: in every game 1000
+    is uct:simulations=100. The directory of an agent has all games, bench.json with versions, the
+    machine, seeds and hashes, and the table as Markdown. The same command goes on where it was
+    stopped.
+
+    Example: hexenv bench uct:simulations=500 mymodule.MyAgent --board connect4
+    """
+    with shared.clear_errors():
+        chosen = chosen_boards(names)
+        for agent in agents:
+            make_agent(agent)  # so that a mistake is found now
+    found: dict[str, list[BoardResult]] = {}
+    try:
+        with (
+            shared.clear_errors(),
+            Progress(console=Console(stderr=True), disable=as_json) as bar,
+        ):
+            for agent in agents:
+                folder = Path(directory) / slug(agent)
+                task = bar.add_task(agent, total=_games(chosen, tier))
+                on_game = partial(bar.advance, task)
+                found[agent] = run_bench(agent, folder, tier, names, seed, workers, on_game)
+                write_text(folder / "bench.md", markdown(agent, found[agent], tier))
+    except KeyboardInterrupt:
+        click.echo("interrupted: the same command goes on", err=True)
+        raise SystemExit(shared.INTERRUPTED) from None
+    if as_json:
+        results = {agent: [asdict(one) for one in each] for agent, each in found.items()}
+        click.echo(json.dumps({"suite": SUITE, "tier": tier, "agents": results}))
+    else:
+        for agent, each in found.items():
+            table = shared.new_table(*COLUMNS, texts=("board",), title=agent)
+            for row in _rows(each):
+                table.add_row(*row)
+            shared.wide_console().print(table)
+
+
+def _games(chosen: list[Board], tier: str) -> int:
+    return sum(2 * TIERS[tier].pairs * len(board.anchors.elo) for board in chosen)
+
+
+COLUMNS: Final = ("board", "rating", "95 %", "games", "illegal", "keeps value", "ms/move")
+
+
+def _rows(results: list[BoardResult]) -> list[list[str]]:
+    rows: list[list[str]] = []
+    for one in results:
+        rating, kept = one.rating, one.accuracy and one.accuracy["kept"]
+        low, high = rating.low, rating.high
+        ends = (-inf if low is None else low, inf if high is None else high)
+        rows.append(
+            [
+                one.board,
+                f"{rating.elo:.0f}",
+                interval_text(ends),
+                str(rating.games),
+                str(rating.illegal_moves),
+                "" if kept is None else f"{kept:.3f}",
+                f"{1000 * one.seconds_per_move:.2f}",
+            ]
+        )
+    return rows
+
+
+def markdown(agent: str, results: list[BoardResult], tier: str) -> str:
+    """The table of an agent as Markdown."""
+    rows = [COLUMNS, ["---"] * len(COLUMNS), *_rows(results)]
+    table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return f"`{agent}`, {SUITE}, tier {tier}\n\n{table}\n"

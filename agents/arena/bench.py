@@ -1,0 +1,200 @@
+"""The bench: how strong an agent is, on fixed boards beside opponents with fixed ratings.
+
+A suite is a version: its boards, openings and anchors (`agents.arena.anchors.boards`), and the
+solved positions of `agents.arena.accuracy`. A change of any of them is another version, so figures
+of one version can be compared, whoever measured them.
+"""
+
+import hashlib
+import json
+import os
+import platform
+import re
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+import hexenv
+from agents.arena.accuracy import SolvedPosition, measure, own_sets, spread
+from agents.arena.anchors import Board, Rating, boards, rating_of
+from agents.arena.results import PlayedGame
+from agents.arena.running import TournamentRun
+from agents.arena.specification import Entrant, Tournament
+from agents.core.formats import Format
+from hexenv.common.messages import not_one_of
+from hexenv.compiled.cpus import usable_cpus
+
+SUITE: Final = "hexenv-bench 1"
+FORMAT: Final = Format("hexenv-bench")
+RESULT: Final = "bench.json"
+"""The result's name in the directory of an agent; the games of a board are beside it."""
+
+
+@dataclass(frozen=True)
+class Tier:
+    """How much is played.
+
+    Attributes:
+        pairs: Of games, against each anchor.
+        positions: The most solved positions of a board.
+        seeds: How often each is played.
+    """
+
+    pairs: int
+    positions: int
+    seeds: int
+
+
+TIERS: Final = {"quick": Tier(5, 100, 1), "full": Tier(50, 1000, 5)}
+
+
+@dataclass(frozen=True)
+class BoardResult:
+    """An agent on one board.
+
+    Attributes:
+        board: The board in words.
+        rating: Beside the anchors.
+        seconds_per_move: Of the agent, mean.
+        accuracy: `agents.arena.accuracy.Accuracy.as_json` on the board's solved positions; None
+            where there are none.
+        games_file: The file of all games, with their moves.
+        games_sha256: Of numbers, outcomes and actions of these games: the same for two runs of one
+            seed, if the budget is simulations.
+    """
+
+    board: str
+    rating: Rating
+    seconds_per_move: float
+    accuracy: dict[str, Any] | None
+    games_file: str
+    games_sha256: str
+
+
+def machine() -> dict[str, Any]:
+    """What a time was measured on."""
+    return {
+        "hexenv": hexenv.__version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "system": platform.system(),
+        "machine": platform.machine(),
+        "processors": usable_cpus(),
+    }
+
+
+def chosen_boards(names: Sequence[str]) -> list[Board]:
+    """The boards of these names, as ``hex-7-x-7`` or as they are written; all without a name.
+
+    Raises:
+        ValueError: If there is no such board.
+    """
+    known = {slug(board.name): board for board in boards()}
+    for name in names:
+        if slug(name) not in known:
+            raise ValueError(not_one_of("a board", known, name))
+    return [board for key, board in known.items() if not names or key in map(slug, names)]
+
+
+def slug(text: str) -> str:
+    """A text as the name of a file."""
+    return re.sub(r"[^a-z0-9.]+", "-", text.lower()).strip("-")
+
+
+def run_bench(
+    agent: str,
+    directory: str | os.PathLike[str],
+    tier: str = "quick",
+    names: Sequence[str] = (),
+    seed: int = 0,
+    workers: int | None = None,
+    on_game: Callable[[], object] = lambda: None,
+) -> list[BoardResult]:
+    """Measure an agent. Killed at any time, the next call goes on from what is in the directory.
+
+    Args:
+        agent: Its text; see `agents.registry`. A board that it refuses has no result.
+        directory: For the games of each board and ``bench.json``; made if it is not there.
+        tier: ``quick`` or ``full``, see `TIERS`.
+        names: Of boards; all without one.
+        seed: Of openings and of chance.
+        workers: Processes; None: as many as processors, 0: none.
+        on_game: Called after each game.
+
+    Returns:
+        The results, board by board.
+
+    Raises:
+        ValueError: If an argument is wrong, or the directory has games of another bench.
+        OSError: If a file cannot be read or written.
+    """
+    if tier not in TIERS:
+        raise ValueError(not_one_of("a tier", TIERS, tier))
+    chosen, folder = chosen_boards(names), Path(directory)
+    folder.mkdir(parents=True, exist_ok=True)
+    found: list[BoardResult] = []
+    for board in chosen:
+        result = _on_board(agent, board, folder, TIERS[tier], seed, workers, on_game)
+        found.append(result)
+        about = {"suite": SUITE, "agent": agent, "tier": tier, "seed": seed, "machine": machine()}
+        FORMAT.write_json(folder / RESULT, **about, boards=[asdict(one) for one in found])
+    return found
+
+
+def _on_board(
+    agent: str,
+    board: Board,
+    folder: Path,
+    tier: Tier,
+    seed: int,
+    workers: int | None,
+    on_game: Callable[[], object],
+) -> BoardResult:
+    anchors, file = board.anchors, folder / f"{slug(board.name)}.jsonl"
+    label = f"this: {agent}"  # an anchor may be measured, too
+    entrants = [Entrant(label, agent), *anchors.elo]
+    tournament = Tournament(
+        anchors.game, entrants, "gauntlet", tier.pairs, anchors.opening_plies, seed, anchors.options
+    )
+    with closing(TournamentRun(tournament, file, workers=workers)) as run:
+        for _ in run:
+            on_game()
+    standing = next(one for one in run.standings().agents if one.agent == label)
+    played = [
+        (number, one.outcome, one.actions)
+        for number, one in sorted(run.results.items())
+        if isinstance(one, PlayedGame)
+    ]
+    digest = hashlib.sha256(json.dumps(played).encode()).hexdigest()
+    accuracy = _accuracy(agent, board, tier, seed, workers)
+    rating = rating_of(run, anchors)
+    return BoardResult(board.name, rating, standing.seconds_per_move, accuracy, file.name, digest)
+
+
+def _accuracy(
+    agent: str, board: Board, tier: Tier, seed: int, workers: int | None
+) -> dict[str, Any] | None:
+    try:
+        sets = own_sets(board.anchors.game)
+    except ValueError:  # nobody has solved positions of this game
+        return None
+    fitting = (
+        (name, positions)
+        for name, positions in sets.items()
+        if positions[0].options == board.anchors.options
+    )
+    name, positions = next(fitting, ("", list[SolvedPosition]()))
+    if not positions:
+        return None
+    return measure(
+        agent,
+        spread(positions, tier.positions),
+        name=name,
+        seeds=tier.seeds,
+        seed=seed,
+        workers=usable_cpus() if workers is None else workers,
+    ).as_json()

@@ -1,0 +1,92 @@
+"""The bench: fixed boards and anchors, the same figures twice, and after any interruption."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from agents.apps.cli import main
+from agents.arena import TournamentRun
+from agents.arena.anchors import boards
+from agents.arena.bench import chosen_boards, run_bench, slug
+from agents.registry import make_agent, make_environment
+
+AGENT = "uct:simulations=30"
+
+
+def without_times(results):
+    return [
+        (one.board, one.rating, one.games_sha256, one.accuracy and one.accuracy["kept_by_position"])
+        for one in results
+    ]
+
+
+def test_every_board_has_anchors_of_rising_strength():
+    names = [board.name for board in boards()]
+    assert len(set(map(slug, names))) == len(names) == 8
+    for board in boards():
+        ratings = list(board.anchors.elo.values())
+        assert ratings == sorted(ratings)
+        assert board.anchors.elo["uct:simulations=100"] == 1000
+        make_environment(board.anchors.game, board.anchors.options)
+        for name in board.anchors.elo:
+            make_agent(name)
+        levels = [board.anchors.elo[name] for name in board.levels]
+        assert levels == sorted(levels)
+        assert len(levels) == 0 or len(levels) >= 5
+
+
+def test_one_seed_gives_the_same_figures_also_after_interruptions(tmp_path, monkeypatch):
+    first = run_bench(AGENT, tmp_path / "first", names=["tictactoe"], seed=3, workers=0)
+    usual, games = TournamentRun.__iter__, []
+
+    def stop_soon(run):
+        for number, result in enumerate(usual(run), 1):
+            games.append(result)
+            yield result
+            if number == 17:
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr(TournamentRun, "__iter__", stop_soon)
+    for _ in range(20):
+        try:
+            again = run_bench(AGENT, tmp_path / "again", names=["tictactoe"], seed=3, workers=0)
+            break
+        except KeyboardInterrupt:
+            continue
+    assert len(games) == first[0].rating.games == 80  # none was played twice
+    assert without_times(again) == without_times(first)
+    kept = json.loads((tmp_path / "again" / "bench.json").read_text())
+    assert kept["suite"] == "hexenv-bench 1"
+    assert kept["boards"][0]["rating"]["elo"] == first[0].rating.elo
+
+
+def test_the_command(tmp_path):
+    arguments = ["bench", "greedy", "random", "--board", "TicTacToe", "--to", str(tmp_path)]
+    result = CliRunner().invoke(main, [*arguments, "--workers", "0", "--json"])
+    assert result.exit_code == 0, result.output
+    agents = json.loads(result.stdout)["agents"]
+    ratings = {name: found[0]["rating"] for name, found in agents.items()}
+    assert ratings["greedy"]["low"] < 887 < ratings["greedy"]["high"]  # as the anchors have them
+    assert ratings["random"]["low"] < 521 < ratings["random"]["high"]
+    assert "| TicTacToe |" in (tmp_path / "greedy" / "bench.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["uct", "--board", "hex-6-x-6"], "expected a board"),
+        (["nobody"], "expected an agent"),
+        ([], "AGENT"),
+    ],
+)
+def test_the_command_refuses(arguments, message, tmp_path):
+    result = CliRunner().invoke(main, ["bench", *arguments, "--to", str(tmp_path)])
+    assert result.exit_code != 0
+    assert message in result.stderr
+
+
+def test_boards_are_named_in_two_ways():
+    assert chosen_boards(["hex-7-x-7"]) == chosen_boards(["Hex 7 x 7"])
+    with pytest.raises(ValueError, match="did you mean"):
+        chosen_boards(["conect4"])
