@@ -42,6 +42,7 @@ if TYPE_CHECKING:  # a class is imported when it is asked for; see `__getattr__`
     from agents.mcts.uct import UCT
     from agents.policies.network import NetworkAgent, OwnNetworkAgent
     from agents.policies.policy import PolicyAgent
+    from agents.policies.text_agent import ChatAgent, TextAgent
     from agents.records.analysis import Analysis
     from agents.records.asking import Limit, analyse, analysis, compare
     from agents.records.explaining import explain
@@ -61,6 +62,7 @@ __all__ = [
     "AlphaBeta",
     "AlphaZero",
     "Analysis",
+    "ChatAgent",
     "DistanceMCTS",
     "FlatMonteCarlo",
     "ForfeitError",
@@ -81,6 +83,7 @@ __all__ = [
     "RandomAgent",
     "Solver",
     "Statistics",
+    "TextAgent",
     "TranspositionMCTS",
     "TreeSearchAgent",
     "UCB1TunedMCTS",
@@ -100,6 +103,7 @@ PUBLIC = {path.partition(":")[2]: path for path in AGENTS.values()} | {
     "ForfeitError": "agents.core.agent:ForfeitError",
     "PolicyAgent": "agents.policies.policy:PolicyAgent",
     "Statistics": "agents.core.agent:Statistics",
+    "TextAgent": "agents.policies.text_agent:TextAgent",
     "TreeSearchAgent": "agents.mcts.tree_search:TreeSearchAgent",
 }
 

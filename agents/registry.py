@@ -34,6 +34,7 @@ AGENTS: Final = {
     "alphabeta": "agents.solvers.alphabeta:AlphaBeta",
     "alphazero": "agents.mcts.alphazero:AlphaZero",
     "anet": "agents.mcts.anet:ANETRolloutMCTS",
+    "chat": "agents.policies.text_agent:ChatAgent",
     "distance": "agents.mcts.distance:DistanceMCTS",
     "flat": "agents.mcts.flat:FlatMonteCarlo",
     "gomocup": "agents.apps.protocols.gomocup:GomocupEngine",

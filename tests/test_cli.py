@@ -37,7 +37,7 @@ from agents.registry import (
 
 GAMES = ["connect4", "gomoku", "hex", "tictactoe"]
 AGENTS = [
-    "alphabeta", "alphazero", "anet", "distance", "flat", "gomocup", "grave", "greedy",
+    "alphabeta", "alphazero", "anet", "chat", "distance", "flat", "gomocup", "grave", "greedy",
     "gumbel", "hex-alphabeta", "hexpert", "hexzero", "history", "htp", "lgr", "mast", "network",
     "nrpa", "own-network", "puct", "quality", "random", "rave", "rhmcts", "rllib", "sb3", "solver",
     "transposition", "ucb1-tuned", "uct",
@@ -45,7 +45,7 @@ AGENTS = [
 NEED_A_MODEL = {
     "alphazero", "anet", "gumbel", "hexzero", "network", "own-network", "puct", "rllib", "sb3",
 }  # fmt: skip
-NEED_AN_ENGINE = {"gomocup", "htp"}
+NEED_AN_ENGINE = {"chat", "gomocup", "htp"}
 
 
 def run(*arguments, typed=None, status=0):

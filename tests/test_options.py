@@ -12,7 +12,17 @@ from hexenv import gomoku_v0, tictactoe_v0
 from hexenv.common.options import OneOf, Within
 from hexenv.common.options import Option as Declared
 
-NEEDS_MORE = {"gomocup", "htp", "hexzero", "alphazero", "network", "own-network", "rllib", "sb3"}
+NEEDS_MORE = {
+    "chat",
+    "gomocup",
+    "htp",
+    "hexzero",
+    "alphazero",
+    "network",
+    "own-network",
+    "rllib",
+    "sb3",
+}
 """They need a program, a file or PyTorch; their options are declared by the same means."""
 TOGETHER = {
     "assume", "discount", "early_stop", "implicit_minimax", "reuse", "route", "seed", "threats",

@@ -13,6 +13,7 @@ from environments import theirs
 from agents import RandomAgent
 from agents.arena import play_match
 from agents.knowledge.connect4.book import load_book, new_book, opening_positions, save_book
+from agents.knowledge.connect4.game_knowledge import BOOK
 from agents.knowledge.connect4.grid import (
     claimeven,
     has_four,
@@ -458,6 +459,40 @@ def test_an_environment_that_is_too_large_is_refused(monkeypatch):
 
 
 # ---- opening books -------------------------------------------------------------------------------
+
+
+def test_the_own_book_has_the_counts_of_others():
+    """John Tromp's, of the positions after 8 plies in which no move wins at once or is forced.
+
+    https://tromp.github.io/c4/c4.html: of 67,557 the first player wins 44,473, loses 16,635.
+    """
+    book, grid = load_book(BOOK), new_grid(6, 7)
+    assert (book.rows, book.columns, book.plies, book.finished) == (6, 7, 8, True)
+    mine, taken = np.zeros_like(book.keys), np.zeros_like(book.keys)
+    for column in range(7):  # of a key: my stones, and a bit above them all
+        bits = book.keys >> (7 * column) & 127
+        heights = np.log2(bits).astype(np.int64)
+        mine |= (bits - (1 << heights)) << (7 * column)
+        taken |= ((1 << heights) - 1) << (7 * column)
+    free = (taken + grid.floor) & ~taken
+    threats = winning_cells(grid, mine) | winning_cells(grid, taken ^ mine)
+    is_quiet = (np.bitwise_count(taken) == 8) & (threats & free == 0)
+    scores = book.scores[is_quiet]
+    assert len(scores) == 67_557
+    assert [int((np.sign(scores) == sign).sum()) for sign in (1, -1, 0)] == [44_473, 16_635, 6_449]
+
+
+def test_the_usual_board_is_solved_at_once():
+    """The values of the first moves, known since Allis (1988), and how they are refuted."""
+    env = played(connect4_v0.env())
+    assert [value(played(connect4_v0.env(), str(column))) for column in range(1, 8)] == [
+        1, 1, 0, -1, 0, 1, 1,
+    ]  # fmt: skip
+    assert best_actions(env) == [3]
+    solver = Solver(seed=0)
+    assert solver.act(env) == 3
+    assert solver.statistics.simulations == 0
+    assert solver.plies_left(env, 1.0)[3] == 41
 
 
 @pytest.fixture

@@ -116,7 +116,7 @@ def test_compiled_and_interpreted_variants_grow_the_same_trees(spec, board):
 
 LED = {"alphazero", "anet", "gumbel", "network", "own-network", "puct", "rllib", "sb3"}
 """Those that a learned policy leads: `test_evaluated`, `test_policy`."""
-OUTSIDE = {"gomocup", "htp"}
+OUTSIDE = {"chat", "gomocup", "htp"}
 """Those of other programs: `test_gomocup`, `test_htp`."""
 OF_A_GAME = {"hex-alphabeta", "hexpert", "hexzero", "rhmcts"}
 """Those that need to know the game: `test_hex_alphabeta`, `test_hex_knowledge`, `test_hexzero`,

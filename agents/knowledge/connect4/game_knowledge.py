@@ -1,17 +1,26 @@
 """What agents may use of Connect4 besides its rules; see `agents.core.knowledge`."""
 
-from typing import Any
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
 
 from agents.core.knowledge import GameKnowledge
-from agents.knowledge.connect4.book import check_book
+from agents.knowledge.connect4.book import Book, check_book, load_book
 from agents.knowledge.connect4.grid import CONNECT
 from agents.knowledge.connect4.solver import Connect4Solver
 from agents.solvers.exhaustive import LineTactics
 from hexenv.games.connect4 import Connect4
 
+BOOK: Final = Path(__file__).with_name("book.npz")
+USUAL: Final = (6, 7)
+"""Rows and columns of its board."""
+
 
 class Connect4Knowledge(GameKnowledge):
-    """The exact solver of four in a row, with its opening books."""
+    """The exact solver of four in a row, with its opening books.
+
+    The usual board has one of its own, which `agents.solvers.solver.build_book` made.
+    """
 
     def exact_solver(
         self, game: Any, compiles: bool, book: Any, entries: int
@@ -20,7 +29,14 @@ class Connect4Knowledge(GameKnowledge):
             return None
         if book is not None:
             check_book(book, game)
+        elif (game.rows, game.columns) == USUAL:
+            book = _own_book()
         return Connect4Solver(game, entries, compiles, book)
 
     def tactics(self, game: Any) -> LineTactics | None:
         return LineTactics() if type(game) is Connect4 else None
+
+
+@cache
+def _own_book() -> Book:
+    return load_book(BOOK)
