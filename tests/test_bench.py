@@ -7,8 +7,8 @@ from click.testing import CliRunner
 
 from agents.apps.cli import main
 from agents.arena import TournamentRun
-from agents.arena.anchors import boards
 from agents.arena.bench import chosen_boards, run_bench, slug
+from agents.arena.recommended import boards
 from agents.registry import make_agent, make_environment
 
 AGENT = "uct:simulations=30"
@@ -25,13 +25,13 @@ def test_every_board_has_anchors_of_rising_strength():
     names = [board.name for board in boards()]
     assert len(set(map(slug, names))) == len(names) == 8
     for board in boards():
-        ratings = list(board.anchors.elo.values())
+        ratings = list(board.anchors.values())
         assert ratings == sorted(ratings)
-        assert board.anchors.elo["uct:simulations=100"] == 1000
-        make_environment(board.anchors.game, board.anchors.options)
-        for name in board.anchors.elo:
+        assert board.anchors["uct:simulations=100"] == 1000
+        make_environment(board.game, board.options)
+        for name in board.anchors:
             make_agent(name)
-        levels = [board.anchors.elo[name] for name in board.levels]
+        levels = [board.anchors[name] for name in board.levels]
         assert levels == sorted(levels)
         assert len(levels) == 0 or len(levels) >= 5
 

@@ -1,17 +1,14 @@
 """Anchors: opponents whose ratings are fixed, so that ratings of different days can be compared."""
 
 import os
-import tomllib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 from msgspec import Meta
 
-from agents.arena.ratings import rate_beside
+from agents.arena.ratings import Rating, Score, rate_beside
 from agents.arena.results import PlayedGame
 from agents.arena.running import TournamentRun, run_tournament
 from agents.arena.specification import Entrant, Tournament
@@ -33,77 +30,6 @@ AGENTS: Final = (
 """The usual anchors, from the weakest; the first one's rating is 0."""
 
 Elo = Annotated[float, Meta(ge=-1e5, le=1e5)]
-
-
-@dataclass(frozen=True)
-class Score:
-    """The games of a policy against one anchor, from the policy's side.
-
-    Examples:
-        >>> from agents import GreedyAgent
-        >>> from agents.learning.progress import Anchors, rate_policy
-        >>> anchors = Anchors("tictactoe", {"random": 0.0})
-        >>> rating, _ = rate_policy(GreedyAgent(seed=1), anchors, pairs=2, step=1000)
-        >>> found = rating.opponents["random"]
-        >>> found.wins + found.draws + found.losses
-        4
-
-    Attributes:
-        distinct: How many of the games do not repeat an earlier one.
-        score: Points for a game, 0 to 1.
-        low: Lower end of the 95 % interval of `score`.
-        high: Upper end.
-    """
-
-    wins: Count
-    draws: Count
-    losses: Count
-    distinct: Count
-    score: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
-class Rating:
-    """How strong a policy was at a moment of its training.
-
-    Examples:
-        >>> from agents import GreedyAgent
-        >>> from agents.learning.progress import Anchors, rate_policy
-        >>> anchors = Anchors("tictactoe", {"random": 0.0})
-        >>> rating, _ = rate_policy(GreedyAgent(seed=1), anchors, pairs=2, step=1000)
-        >>> rating.step, rating.games, rating.illegal_moves
-        (1000, 4, 0)
-
-    Attributes:
-        step: The moment, in steps of the learner.
-        elo: Its rating on the scale of the anchors.
-        low: Lower end of its 95 % interval; None if it lost all games, which bound it only above.
-        high: Upper end; None if it won all games.
-        illegal_moves: Games lost by an illegal action.
-        opponents: The results against each anchor, by its name.
-    """
-
-    step: Count
-    elo: float
-    low: float | None
-    high: float | None
-    illegal_moves: Count
-    opponents: dict[str, Score]
-
-    @property
-    def games(self) -> int:
-        return sum(one.wins + one.draws + one.losses for one in self.opponents.values())
-
-    def scalars(self) -> dict[str, float]:
-        """Its numbers by the names that they have in TensorBoard."""
-        ends = {"rating/low": self.low, "rating/high": self.high}
-        return {
-            "rating/elo": self.elo,
-            **{name: end for name, end in ends.items() if end is not None},
-            **{f"score/{name}": one.score for name, one in self.opponents.items()},
-        }
 
 
 @dataclass(frozen=True)
@@ -209,46 +135,6 @@ class Anchors:
             raise ValueError(
                 f"{path}: expected anchors of {' '.join(wanted)}, got those of {' '.join(got)}"
             )
-
-
-# ---- the boards of the bench ---------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Board:
-    """A board of the bench.
-
-    Attributes:
-        name: In words.
-        anchors: Its game, and its opponents with fixed ratings.
-        levels: Those of them that pages propose, the weakest first.
-    """
-
-    name: str
-    anchors: Anchors
-    levels: tuple[str, ...]
-
-
-@cache
-def boards() -> tuple[Board, ...]:
-    """The boards in ``anchors.toml`` beside this module, which says how they were measured.
-
-    In every game 1000 is UCT with 100 simulations; 200 more are a score of 76 %.
-    """
-    text = (files("agents.arena") / "anchors.toml").read_text(encoding="utf-8")
-    return tuple(
-        Board(
-            one["name"],
-            Anchors(
-                one["game"],
-                {agent: float(numbers[0]) for agent, numbers in one["anchors"].items()},
-                tuple(one["options"]),
-                one["opening_plies"],
-            ),
-            tuple(one["levels"]),
-        )
-        for one in tomllib.loads(text)["board"]
-    )
 
 
 # ---- the rating of a policy ----------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """The bench: how strong an agent is, on fixed boards beside opponents with fixed ratings.
 
-A suite is a version: its boards, openings and anchors (`agents.arena.anchors.boards`), and the
+A suite is a version: its boards, openings and anchors (`agents.arena.recommended.boards`), and the
 solved positions of `agents.arena.accuracy`. A change of any of them is another version, so figures
 of one version can be compared, whoever measured them.
 """
@@ -20,7 +20,9 @@ import numpy as np
 
 import hexenv
 from agents.arena.accuracy import SolvedPosition, measure, own_sets, spread
-from agents.arena.anchors import Board, Rating, boards, rating_of
+from agents.arena.anchors import Anchors, rating_of
+from agents.arena.ratings import Rating
+from agents.arena.recommended import Board, boards
 from agents.arena.results import PlayedGame
 from agents.arena.running import TournamentRun
 from agents.arena.specification import Entrant, Tournament
@@ -154,7 +156,8 @@ def _on_board(
     workers: int | None,
     on_game: Callable[[], object],
 ) -> BoardResult:
-    anchors, file = board.anchors, folder / f"{slug(board.name)}.jsonl"
+    anchors = Anchors(board.game, board.anchors, board.options, board.opening_plies)
+    file = folder / f"{slug(board.name)}.jsonl"
     label = f"this: {agent}"  # an anchor may be measured, too
     entrants = [Entrant(label, agent), *anchors.elo]
     tournament = Tournament(
@@ -179,13 +182,13 @@ def _accuracy(
     agent: str, board: Board, tier: Tier, seed: int, workers: int | None
 ) -> dict[str, Any] | None:
     try:
-        sets = own_sets(board.anchors.game)
+        sets = own_sets(board.game)
     except ValueError:  # nobody has solved positions of this game
         return None
     fitting = (
         (name, positions)
         for name, positions in sets.items()
-        if positions[0].options == board.anchors.options
+        if positions[0].options == board.options
     )
     name, positions = next(fitting, ("", list[SolvedPosition]()))
     if not positions:

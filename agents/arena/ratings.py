@@ -18,6 +18,7 @@ from agents.arena.intervals import (
     score_interval,
 )
 from agents.arena.specification import Sprt
+from agents.core.structured import Count
 
 ELO: Final = 400 / np.log(10)
 """Elo points of one unit of log-odds."""
@@ -277,6 +278,77 @@ def rate_beside(
     low, high = (float(end[0]) for end in _ends(elo, own, error, third))
     lost, won = not points.any(), points.sum() == games.sum()
     return float(elo[0]), (-inf if lost else low, inf if won else high)
+
+
+@dataclass(frozen=True)
+class Score:
+    """The games of a policy against one anchor, from the policy's side.
+
+    Examples:
+        >>> from agents import GreedyAgent
+        >>> from agents.learning.progress import Anchors, rate_policy
+        >>> anchors = Anchors("tictactoe", {"random": 0.0})
+        >>> rating, _ = rate_policy(GreedyAgent(seed=1), anchors, pairs=2, step=1000)
+        >>> found = rating.opponents["random"]
+        >>> found.wins + found.draws + found.losses
+        4
+
+    Attributes:
+        distinct: How many of the games do not repeat an earlier one.
+        score: Points for a game, 0 to 1.
+        low: Lower end of the 95 % interval of `score`.
+        high: Upper end.
+    """
+
+    wins: Count
+    draws: Count
+    losses: Count
+    distinct: Count
+    score: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Rating:
+    """How strong a policy was at a moment of its training.
+
+    Examples:
+        >>> from agents import GreedyAgent
+        >>> from agents.learning.progress import Anchors, rate_policy
+        >>> anchors = Anchors("tictactoe", {"random": 0.0})
+        >>> rating, _ = rate_policy(GreedyAgent(seed=1), anchors, pairs=2, step=1000)
+        >>> rating.step, rating.games, rating.illegal_moves
+        (1000, 4, 0)
+
+    Attributes:
+        step: The moment, in steps of the learner.
+        elo: Its rating on the scale of the anchors.
+        low: Lower end of its 95 % interval; None if it lost all games, which bound it only above.
+        high: Upper end; None if it won all games.
+        illegal_moves: Games lost by an illegal action.
+        opponents: The results against each anchor, by its name.
+    """
+
+    step: Count
+    elo: float
+    low: float | None
+    high: float | None
+    illegal_moves: Count
+    opponents: dict[str, Score]
+
+    @property
+    def games(self) -> int:
+        return sum(one.wins + one.draws + one.losses for one in self.opponents.values())
+
+    def scalars(self) -> dict[str, float]:
+        """Its numbers by the names that they have in TensorBoard."""
+        ends = {"rating/low": self.low, "rating/high": self.high}
+        return {
+            "rating/elo": self.elo,
+            **{name: end for name, end in ends.items() if end is not None},
+            **{f"score/{name}": one.score for name, one in self.opponents.items()},
+        }
 
 
 def _fit_beside(points: Floats, games: Floats, known: Floats, prior: float) -> Fit:

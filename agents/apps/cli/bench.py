@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.progress import Progress
 
 from agents.apps.cli import shared
-from agents.arena.anchors import Board
 from agents.arena.bench import SUITE, TIERS, BoardResult, chosen_boards, run_bench, slug
+from agents.arena.recommended import Board
 from agents.arena.standings import interval_text
 from agents.core.files import write_text
 from agents.registry import make_agent
@@ -87,7 +87,7 @@ def bench(
 
 
 def _games(chosen: list[Board], tier: str) -> int:
-    return sum(2 * TIERS[tier].pairs * len(board.anchors.elo) for board in chosen)
+    return sum(2 * TIERS[tier].pairs * len(board.anchors) for board in chosen)
 
 
 COLUMNS: Final = ("board", "rating", "95 %", "games", "illegal", "keeps value", "ms/move")

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 from hexenv.common.importing import import_on_demand
 
 if TYPE_CHECKING:  # imported when they are asked for
-    from agents.arena.anchors import Anchors, Rating, Score, rate_policy
+    from agents.arena.anchors import Anchors, rate_policy
+    from agents.arena.ratings import Rating, Score
     from agents.learning.progress.rating_log import RatingLog
     from agents.learning.progress.ratings import read_ratings
     from agents.learning.progress.writers import TensorBoardWriter, WandbWriter, Writer
@@ -36,9 +37,9 @@ __getattr__ = import_on_demand(
     __name__,
     {
         "Anchors": "agents.arena.anchors:Anchors",
-        "Rating": "agents.arena.anchors:Rating",
+        "Rating": "agents.arena.ratings:Rating",
         "RatingLog": "agents.learning.progress.rating_log:RatingLog",
-        "Score": "agents.arena.anchors:Score",
+        "Score": "agents.arena.ratings:Score",
         "TensorBoardWriter": "agents.learning.progress.writers:TensorBoardWriter",
         "WandbWriter": "agents.learning.progress.writers:WandbWriter",
         "Writer": "agents.learning.progress.writers:Writer",

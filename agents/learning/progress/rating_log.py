@@ -14,8 +14,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from agents.arena.anchors import AGENTS, ANCHORS, Anchors, Rating, rate_policy
+from agents.arena.anchors import AGENTS, ANCHORS, Anchors, rate_policy
 from agents.arena.game_records import plain_record
+from agents.arena.ratings import Rating
 from agents.arena.results import PlayedGame
 from agents.arena.running import TournamentRun
 from agents.arena.schedule import new_environment

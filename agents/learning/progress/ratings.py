@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import Final
 
-from agents.arena.anchors import Rating
+from agents.arena.ratings import Rating
 from agents.core.reading import read_objects
 from agents.core.structured import to_structure
 from hexenv.common.messages import error_in
