@@ -379,7 +379,7 @@ def test_positions_without_a_choice_are_refused():
 
 
 def test_when_the_time_is_over():
-    env = played(connect4_v0.env())
+    env = played(connect4_v0.env(), "123456712")  # one ply beyond the book
     solver = Solver(seconds=0.01, seed=0)
     assert solver.act(env) in range(7)
     assert solver.statistics.proven is None
