@@ -61,6 +61,10 @@ def test_one_seed_gives_the_same_figures_also_after_interruptions(tmp_path, monk
     assert kept["boards"][0]["rating"]["elo"] == first[0].rating.elo
 
 
+def test_boards_of_other_games_are_left_out(tmp_path):
+    assert run_bench("hexpert:simulations=1", tmp_path, names=["connect4", "tictactoe"]) == []
+
+
 def test_the_command(tmp_path):
     arguments = ["bench", "greedy", "random", "--board", "TicTacToe", "--to", str(tmp_path)]
     result = CliRunner().invoke(main, [*arguments, "--workers", "0", "--json"])

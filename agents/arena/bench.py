@@ -21,12 +21,14 @@ import numpy as np
 import hexenv
 from agents.arena.accuracy import SolvedPosition, measure, own_sets, spread
 from agents.arena.anchors import Anchors, rating_of
+from agents.arena.match import close
 from agents.arena.ratings import Rating
 from agents.arena.recommended import Board, boards
 from agents.arena.results import PlayedGame
 from agents.arena.running import TournamentRun
 from agents.arena.specification import Entrant, Tournament
 from agents.core.formats import Format
+from agents.registry import make_agent, make_environment
 from hexenv.common.messages import not_one_of
 from hexenv.compiled.cpus import usable_cpus
 
@@ -107,6 +109,20 @@ def slug(text: str) -> str:
     return re.sub(r"[^a-z0-9.]+", "-", text.lower()).strip("-")
 
 
+def can_play(agent: str, board: Board) -> bool:
+    """Whether an agent plays a board at all: one for another game refuses its start."""
+    env = make_environment(board.game, board.options)
+    env.reset()
+    one = make_agent(agent)
+    try:
+        one.act(env)
+    except ValueError:
+        return False
+    finally:
+        close([one])
+    return True
+
+
 def run_bench(
     agent: str,
     directory: str | os.PathLike[str],
@@ -119,7 +135,7 @@ def run_bench(
     """Measure an agent. Killed at any time, the next call goes on from what is in the directory.
 
     Args:
-        agent: Its text; see `agents.registry`. A board that it refuses has no result.
+        agent: Its text; see `agents.registry`. Boards that it cannot play have no result.
         directory: For the games of each board and ``bench.json``; made if it is not there.
         tier: ``quick`` or ``full``, see `TIERS`.
         names: Of boards; all without one.
@@ -140,6 +156,8 @@ def run_bench(
     folder.mkdir(parents=True, exist_ok=True)
     found: list[BoardResult] = []
     for board in chosen:
+        if not can_play(agent, board):
+            continue
         result = _on_board(agent, board, folder, TIERS[tier], seed, workers, on_game)
         found.append(result)
         about = {"suite": SUITE, "agent": agent, "tier": tier, "seed": seed, "machine": machine()}

@@ -10,6 +10,8 @@ from hexenv.games.base import Game, State
 
 PLIES: Final = 40
 """Of each game, from its start, that are remembered."""
+MOST_POSITIONS: Final = 1_000_000
+"""That are remembered; later games then add only to those."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,10 @@ class Explorer:
         self.games += 1
         rules = record.rules()
         for action, state in zip(record.actions[:PLIES], record.states(), strict=False):
-            counts = self._known.setdefault(_key(rules, state), {}).setdefault(action, [0, 0, 0])
+            key = _key(rules, state)
+            if key not in self._known and len(self._known) >= MOST_POSITIONS:
+                continue
+            counts = self._known.setdefault(key, {}).setdefault(action, [0, 0, 0])
             counts[0] += 1
             if record.outcome is not None:
                 mine = record.outcome if rules.to_play(state) == 0 else -record.outcome

@@ -177,8 +177,9 @@ class ScoreSolver(ExactSolver):
         return self._settle(state, -BEYOND, BEYOND, clock)[0]
 
     def scores(self, state: Any, clock: Clock) -> dict[int, int]:
+        most = self.known(state)[1]  # no action is better: with it, no question is left
         return {
-            action: self._settle_after(state, action, -BEYOND, BEYOND, clock)[0]
+            action: self._settle_after(state, action, -BEYOND, most, clock)[0]
             for action in base.legal_actions(self.game, state)
         }
 

@@ -68,7 +68,8 @@ def value(
     Args:
         env: An environment in play; see the head of this module. It is left as it was.
         seconds: The time allowed; None for no limit.
-        book: Path of an opening book for Connect4 (`build_book`).
+        book: Path of an opening book for Connect4 (`build_book`); by default, on the usual board,
+            the one of 8 plies that comes with the package.
 
     Raises:
         ValueError: If the game is over, or too large.
@@ -226,7 +227,7 @@ class Solver(SeededAgent):
             suffice, the rest is for a guess: a winning action, if one was found, else the one that
             `agents.UCT` finds best of those not found to lose. `value`, `best_actions` and `scores`
             raise `TimeoutError` instead.
-        book: Path of an opening book for Connect4, made by `build_book`.
+        book: See `value`.
         table_entries: Of the table in which positions are kept, 8 to 47 bytes each. The table is
             shared by all solvers of the game in this process; Hex has 2^20 at most.
         route: How it plans; see `agents.planning.view.planner_view`.

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from agents.apps.cli import shared
-from agents.arena.bench import SUITE, TIERS, BoardResult, chosen_boards, run_bench, slug
+from agents.arena.bench import SUITE, TIERS, BoardResult, can_play, chosen_boards, run_bench, slug
 from agents.arena.recommended import Board
 from agents.arena.standings import interval_text
 from agents.core.files import write_text
@@ -68,7 +68,7 @@ def bench(
         ):
             for agent in agents:
                 folder = Path(directory) / slug(agent)
-                task = bar.add_task(agent, total=_games(chosen, tier))
+                task = bar.add_task(agent, total=_games(agent, chosen, tier))
                 on_game = partial(bar.advance, task)
                 found[agent] = run_bench(agent, folder, tier, names, seed, workers, on_game)
                 write_text(folder / "bench.md", markdown(agent, found[agent], tier))
@@ -86,8 +86,9 @@ def bench(
             shared.wide_console().print(table)
 
 
-def _games(chosen: list[Board], tier: str) -> int:
-    return sum(2 * TIERS[tier].pairs * len(board.anchors) for board in chosen)
+def _games(agent: str, chosen: list[Board], tier: str) -> int:
+    played = (board for board in chosen if can_play(agent, board))
+    return sum(2 * TIERS[tier].pairs * len(board.anchors) for board in played)
 
 
 COLUMNS: Final = ("board", "rating", "95 %", "games", "illegal", "keeps value", "ms/move")
