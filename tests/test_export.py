@@ -17,8 +17,9 @@ pytest.importorskip("safetensors", reason="the extra train is not installed")
 
 from agents.learning import export  # noqa: E402
 from agents.learning.evaluator import NetworkEvaluator  # noqa: E402
-from agents.learning.files import game_of, load_network, save_network  # noqa: E402
+from agents.learning.files import load_network, save_network  # noqa: E402
 from agents.learning.networks import new_network, parameter_table  # noqa: E402
+from agents.learning.saved import game_of  # noqa: E402
 from hexenv.common.extras import how_to_install  # noqa: E402
 from hexenv.envs.observation import plane_names  # noqa: E402
 from hexenv.games import base, notation  # noqa: E402

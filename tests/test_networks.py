@@ -18,21 +18,15 @@ from hexenv.games import base
 torch = pytest.importorskip("torch", reason="the extra train is not installed")
 safetensors = pytest.importorskip("safetensors.torch", reason="the extra train is not installed")
 
-from agents.learning import files  # noqa: E402
+from agents.learning import saved as saved_files  # noqa: E402
 from agents.learning.configuration import Configuration, NetworkOptions, as_dict  # noqa: E402
 from agents.learning.configuration import make as configured  # noqa: E402
 from agents.learning.evaluator import NetworkEvaluator, traced  # noqa: E402
-from agents.learning.files import (  # noqa: E402
-    checksum,
-    find_network,
-    game_of,
-    load_network,
-    save_network,
-    weights_of,
-)
+from agents.learning.files import checksum, load_network, save_network, weights_of  # noqa: E402
 from agents.learning.learner import Learner  # noqa: E402
 from agents.learning.networks import folded, new_network, parameter_table  # noqa: E402
 from agents.learning.replay import Batch  # noqa: E402
+from agents.learning.saved import find_network, game_of  # noqa: E402
 from agents.policies.network import NetworkAgent  # noqa: E402
 
 SMALL = {"channels": 6, "blocks": 2, "head_channels": 3, "value_units": 5}
@@ -383,7 +377,7 @@ def test_alphazero_by_name_searches_with_the_network(tmp_path):
 
 @pytest.mark.parametrize("name", ["network", "alphazero"])
 def test_a_network_that_is_not_there_is_told_those_that_are(tmp_path, monkeypatch, name):
-    monkeypatch.setattr(files, "SHIPPED", tmp_path)
+    monkeypatch.setattr(saved_files, "SHIPPED", tmp_path)
     save(tmp_path / "tictactoe.safetensors", "tictactoe", KINDS["dense"])
     save(tmp_path / "hex5.safetensors", "hex-5", KINDS["dense"])
     assert find_network("hex5") == tmp_path / "hex5.safetensors"

@@ -423,7 +423,7 @@ def test_a_frozen_module_learns_no_more():
 
 def test_a_network_of_ours_is_a_member_by_its_file():
     pytest.importorskip("torch", reason="the extra train is not installed")
-    from agents.learning.files import SHIPPED
+    from agents.learning.saved import SHIPPED
 
     pool = OpponentPool(SHIPPED / "tictactoe.safetensors")
     assert pool.titles == ("tictactoe",)

@@ -423,14 +423,8 @@ NOT_FOR_PAGES = {"anet", "chat", "gomocup", "gumbel", "htp", "own-network", "puc
 """Agents that take a policy, a path or a command."""
 
 
-NEED_A_NETWORK = {"alphazero", "hexzero", "network"}
-
-
-@pytest.mark.parametrize("has_torch", [True, False])
-def test_agents_that_need_nothing_from_outside_may_be_started(monkeypatch, has_torch):
-    monkeypatch.setattr("agents.apps.web.opponents.find_spec", lambda name: has_torch or None)
-    left_out = NOT_FOR_PAGES if has_torch else NOT_FOR_PAGES | NEED_A_NETWORK
-    assert set(allowed_agents()) == set(agent_classes()) - left_out
+def test_agents_that_need_nothing_from_outside_may_be_started():
+    assert set(allowed_agents()) == set(agent_classes()) - NOT_FOR_PAGES
 
 
 @pytest.mark.parametrize(
@@ -478,11 +472,10 @@ def test_what_is_offered_can_be_started():
         pairs = [f"{key}={option['default']}" for key, option in options["options"].items()]
         assert start(Setup(game, tuple(pairs), "random", 0))
         for opponent in options["opponents"]:
-            if "with a network" not in opponent["title"]:
-                assert start(Setup(game, tuple(pairs), opponent["agent"], 0))
+            assert start(Setup(game, tuple(pairs), opponent["agent"], 0))
     for agent in offered["agents"]:
-        if agent["name"] not in NEED_A_NETWORK:
-            assert start(Setup("hex", (), agent["name"], 0))
+        needs_net = agent["parameters"].get("net", {}).get("is_required", False)
+        assert start(Setup("hex", (), agent["name"] + (":net=hex11" if needs_net else ""), 0))
 
 
 NEITHER_OFFERED_NOR_KEPT = {
@@ -513,14 +506,8 @@ def test_opponents_go_from_a_beginner_to_the_strongest(name):
         assert bounded(each.agent).startswith(each.agent)
 
 
-def test_networks_are_proposed_where_they_can_be_loaded(monkeypatch):
-    for installed in ({}, {"torch": True}, {"safetensors": True}):
-        monkeypatch.setattr("agents.apps.web.opponents.find_spec", installed.get)
-        assert not any("with a network" in each.title for each in opponents("hex"))
-        assert not NEED_A_NETWORK & set(allowed_agents())
-    monkeypatch.setattr("agents.apps.web.opponents.find_spec", lambda name: True)
+def test_networks_are_proposed():
     assert opponents("hex")[-1].agent.startswith("hexzero:")  # one for boards of any size
-    assert set(allowed_agents()) >= NEED_A_NETWORK
     nets = ("connect4", "hex5", "hex7", "hex9", "hex11", "tictactoe")
     assert fields("alphazero")["net"].words == nets
 

@@ -15,7 +15,8 @@ pytest.importorskip("torch", reason="the extra train is not installed")
 pytest.importorskip("safetensors", reason="the extra train is not installed")
 
 from agents.learning.configuration import make
-from agents.learning.files import SHIPPED, load_network
+from agents.learning.files import load_network
+from agents.learning.saved import SHIPPED
 
 pytestmark = pytest.mark.compiled  # it plays whole games with networks
 

@@ -42,8 +42,9 @@ def save(directory, iteration, liking):
     """Write a network that prefers the cells in the middle, or those at the edge."""
     torch = pytest.importorskip("torch", reason="the extra train is not installed")
     pytest.importorskip("safetensors", reason="the extra train is not installed")
-    from agents.learning.files import game_of, save_network
+    from agents.learning.files import save_network
     from agents.learning.networks import new_network
+    from agents.learning.saved import game_of
 
     network = new_network(game_of("hex", {"board_size": SIZE}), OPTIONS, seed=1)
     away = np.abs(np.arange(SIZE) - (SIZE - 1) / 2)

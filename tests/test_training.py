@@ -34,16 +34,11 @@ from agents.learning.configuration import as_dict  # noqa: E402
 from agents.learning.configuration import make as configured  # noqa: E402
 from agents.learning.duel import duel, elo  # noqa: E402
 from agents.learning.evaluator import NetworkEvaluator  # noqa: E402
-from agents.learning.files import (  # noqa: E402
-    CHECKPOINT,
-    game_of,
-    load_checkpoint,
-    load_network,
-    save_network,
-)
+from agents.learning.files import CHECKPOINT, load_checkpoint, load_network, save_network  # noqa: E402
 from agents.learning.learner import Learner  # noqa: E402
 from agents.learning.networks import new_network  # noqa: E402
 from agents.learning.replay import Batch, load_games  # noqa: E402
+from agents.learning.saved import game_of  # noqa: E402
 from agents.learning.self_play import SelfPlay, Task, Unfinished, rule_of  # noqa: E402
 from agents.learning.topp import new_topp, ratings  # noqa: E402
 from agents.learning.training import Run, StoppedError  # noqa: E402

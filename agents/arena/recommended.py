@@ -73,8 +73,7 @@ def strongest(game: str, with_network: bool = False) -> str | None:
 
     Args:
         game: A game's `name`, such as ``hex``.
-        with_network: Of those that play with a shipped network, which needs PyTorch; otherwise of
-            those that need no network.
+        with_network: Of those that play with a shipped network; otherwise of the others.
 
     Returns:
         What `make_agent` reads, without a budget; None for a game of which nothing is known.

@@ -23,11 +23,12 @@ from msgspec.structs import replace
 from agents.learning.configuration import Configuration
 from agents.learning.duel import duel
 from agents.learning.evaluator import NetworkEvaluator
-from agents.learning.files import game_of, save_checkpoint
+from agents.learning.files import save_checkpoint
 from agents.learning.learner import Learner
 from agents.learning.networks import new_network
 from agents.learning.replay import Games, ReplayBuffer
 from agents.learning.run_directory import RunDirectory
+from agents.learning.saved import game_of
 from agents.learning.self_play import SelfPlay, Task, TaskResult, Unfinished, new_pool
 from hexenv.games import base
 from hexenv.games.base import Game

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from torch import nn
 
 from agents.learning.networks import BoardNetwork, folded
+from agents.learning.planes import PlaneWriter
 from agents.policies.models import PolicyOutput, safe_threads
-from hexenv.envs.observation import compiled_show_to_play, extra_codes, plane_names
 from hexenv.games.base import Game
 
 
-class NetworkEvaluator:
+class NetworkEvaluator(PlaneWriter):
     """Evaluates many positions of one game at once: an `agents.search.evaluator.Evaluator`.
 
     Later training of the network has no effect here until `update`. `planes` are the names of its
@@ -27,12 +27,10 @@ class NetworkEvaluator:
     def __init__(
         self, network: nn.Module, game: Game, planes: tuple[str, ...], device: str = "cpu"
     ) -> None:
+        super().__init__(game, planes)
         self.title = type(network).__name__
         self.device = torch.device(device)
         self._dtype = torch.float16 if self.device.type == "cuda" else torch.float32
-        self._names = plane_names(game, planes)
-        self._extra = extra_codes(game, self._names)
-        self._write_planes = compiled_show_to_play.fitting(game)
         self._network = traced(
             self._on_device(network), len(self._names), (game.rows, game.columns)
         )
@@ -49,13 +47,6 @@ class NetworkEvaluator:
         """Priors (softmax of the logits) and values for the player to move."""
         logits, values = self.logits_and_values(self.planes_of(game, states))
         return torch.softmax(logits, 1).cpu().numpy(), values.cpu().numpy()
-
-    def planes_of(self, game: Game, states: Any) -> NDArray[np.int8]:
-        """The planes of positions, ``(n, rows, columns, K)``, as the players to move see them."""
-        shape = (len(states), game.rows * game.columns, len(self._names))
-        planes = np.zeros(shape, np.int8)
-        self._write_planes(game, states, self._extra, planes)
-        return planes.reshape(len(states), game.rows, game.columns, -1)
 
     def logits_and_values(self, planes: NDArray[np.int8]) -> tuple[torch.Tensor, torch.Tensor]:
         """Logits and values of positions, from their planes."""

@@ -23,8 +23,8 @@ from torch import Tensor
 from agents.core.files import write_bytes
 from agents.learning.configuration import as_dict
 from agents.learning.evaluator import traced
-from agents.learning.files import SavedNetwork
 from agents.learning.networks import folded, parameter_table
+from agents.learning.saved import SavedNetwork
 from agents.policies.network import NetworkAgent
 from hexenv.common.extras import library
 from hexenv.envs.observation import plane_names

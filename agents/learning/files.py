@@ -13,9 +13,8 @@ import pickletools
 import re
 import zipfile
 from collections.abc import Container, Mapping
-from pathlib import Path
 from types import NoneType
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, cast
 
 import torch
 from torch import Tensor, nn
@@ -26,14 +25,12 @@ from agents.core.reading import as_object, expect_regular, names_file, opened_ar
 from agents.core.structured import to_structure
 from agents.learning.configuration import NetworkOptions, as_dict
 from agents.learning.networks import new_network
-from agents.registry import environment_makers, make_environment
+from agents.learning.saved import MOST_HEADER, NETWORK, SavedNetwork, game_of
+from agents.registry import environment_makers
 from hexenv.common.extras import library
 from hexenv.common.messages import shortened
-from hexenv.envs.aec import BoardEnv
-from hexenv.games import base
 from hexenv.games.base import Game
 
-NETWORK: Final = Format("hexenv-network", 2)
 CHECKPOINT: Final = Format("hexenv-checkpoint")
 MOST_OPERATIONS: Final = 500_000
 """Of the pickle in a checkpoint; a tensor takes about fifty."""
@@ -41,54 +38,6 @@ PLAIN: Final = re.compile(
     r"collections OrderedDict|torch\._utils _rebuild_tensor_v2|torch [A-Z]\w*Storage"
 )
 """Names in the pickle of a checkpoint: tensors and collections of them."""
-MOST_HEADER: Final = 1 << 20
-"""Bytes of a network's header, enough for a thousand blocks."""
-SHIPPED: Final = Path(__file__).with_name("nets")
-
-
-class SavedNetwork(NamedTuple):
-    """A network from a file."""
-
-    network: nn.Module
-    options: NetworkOptions
-    game: Game
-    """The game that it was trained for."""
-    about: dict[str, Any]
-    """Its origin: the run's configuration, iteration, positions."""
-    path: str
-
-    def why_not(self, game: Game) -> str | None:
-        """Why it cannot play a game; None if it can.
-
-        A convolutional network plays on boards of any size.
-        """
-        if game.name != self.game.name:
-            return f"expected the game of {self.game.name}, got {game.name}"
-        found = base.parameters(game)
-        is_any = self.options.kind == "residual" and self.options.heads == "convolutional"
-        for name, value in base.parameters(self.game).items():
-            if found.get(name) != value and not (is_any and name in ("rows", "columns")):
-                return f"expected {name} of {value}, as in training, got {found.get(name)}"
-        if self.options.canonical and game.rows != game.columns:
-            return f"expected a square board, got {game.rows} x {game.columns}"
-        return None
-
-
-def environment_of(name: str, options: Mapping[str, Any]) -> BoardEnv:
-    """The environment with this name and these options."""
-    given = {
-        key: tuple(cast("list[Any]", value)) if isinstance(value, list) else value
-        for key, value in options.items()
-    }
-    env = make_environment(name, (), **given)
-    if not isinstance(env.unwrapped, BoardEnv):
-        raise ValueError(f"expected an environment of hexenv, got {name}")
-    return env.unwrapped
-
-
-def game_of(name: str, options: Mapping[str, Any]) -> Game:
-    """The game of an environment with this name and these options."""
-    return environment_of(name, options).game
 
 
 def save_network(
@@ -123,17 +72,6 @@ def checksum(header: str, tensors: Mapping[str, Tensor]) -> str:
         found.update(f"\n{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
         found.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
     return found.hexdigest()
-
-
-def find_network(net: str) -> Path:
-    """The file of a network, by its path or the name of a shipped one."""
-    if not isinstance(net, str | os.PathLike):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ValueError(f"expected a network's file or name, got {net!r}")
-    for path in (Path(net), SHIPPED / f"{net}.safetensors"):
-        if path.is_file():
-            return path
-    shipped = ", ".join(sorted(path.stem for path in SHIPPED.glob("*.safetensors")))
-    raise FileNotFoundError(f"expected a network's file, or one of {shipped}; got {net!r}")
 
 
 def load_network(

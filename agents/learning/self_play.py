@@ -22,9 +22,10 @@ from agents.core.workers import ATTEMPTS, LocalPool, Pool, ProcessPool, Worker
 from agents.learning.configuration import Configuration
 from agents.learning.data.lockstep import Lockstep, ManyPlayer, Moves
 from agents.learning.evaluator import NetworkEvaluator, device_of
-from agents.learning.files import environment_of, load_weights
+from agents.learning.files import load_weights
 from agents.learning.networks import new_network
 from agents.learning.replay import Games
+from agents.learning.saved import environment_of
 from agents.mcts.anet import EvaluatedUCB1
 from agents.mcts.gumbel import Gumbel
 from agents.mcts.many_games import ManyGames

@@ -26,8 +26,6 @@ from agents.learning.configuration import as_dict, make
 from agents.learning.duel import duel, elo
 from agents.learning.evaluator import NetworkEvaluator, device_of
 from agents.learning.files import (
-    find_network,
-    game_of,
     load_checkpoint,
     load_network,
     load_weights,
@@ -38,6 +36,7 @@ from agents.learning.learner import Learner
 from agents.learning.networks import new_network
 from agents.learning.replay import Games, ReplayBuffer
 from agents.learning.run_directory import GameFiles, Journal, RunDirectory, differences
+from agents.learning.saved import find_network, game_of
 from agents.learning.self_play import (
     PLAYOUTS,
     Task,

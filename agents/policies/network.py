@@ -1,8 +1,10 @@
 """A network of AlphaHex as an agent: its policy alone.
 
-PyTorch is imported when a network is loaded (extra ``train``).
+With PyTorch (extra ``train``) it evaluates the network, without it NumPy does.
 """
 
+from contextlib import AbstractContextManager, nullcontext
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -27,35 +29,38 @@ class NetworkAgent(PolicyAgent):
 
     Raises:
         OSError: If there is no such file, nor a shipped network of this name.
-        ValueError: If it is damaged.
-        ImportError: Without PyTorch; it says what to install.
+        ValueError: If it is damaged; without PyTorch also if it is not residual.
     """
 
     name = "network"
 
     def __init__(self, net: str, temperature: float = 0.0, seed: int | None = None) -> None:
-        library("torch", "train")
-        from agents.learning.files import find_network, load_network
+        from agents.learning.saved import find_network
 
-        title = f"network:net={net}"
-        self._use_network(load_network(find_network(net)), temperature, seed, title)
+        path, title = find_network(net), f"network:net={net}"
+        if has_pytorch():
+            from agents.learning.files import load_network
+
+            self._use_network(load_network(path), temperature, seed, title)
+        else:
+            from agents.learning.plain import load_plain
+
+            self._use_network(load_plain(path), temperature, seed, title)
 
     @classmethod
     def from_saved(
         cls, saved: Any, temperature: float = 0.0, seed: int | None = None, title: str = "network"
     ) -> "NetworkAgent":
-        """Of a network that is loaded, an `agents.learning.files.SavedNetwork`."""
+        """Of a network that is loaded, an `agents.learning.saved.SavedNetwork`."""
         agent = cls.__new__(cls)
         agent._use_network(saved, temperature, seed, title)
         return agent
 
     def _use_network(self, saved: Any, temperature: float, seed: int | None, title: str) -> None:
-        from agents.learning.evaluator import NetworkPolicy
-
         self.saved = saved
         self._evaluators: dict[tuple[Any, ...], Any] = {}
         planes = tuple(saved.options.planes)
-        super().__init__(NetworkPolicy(saved.network), temperature, seed, planes, title)
+        super().__init__(_policy_of(saved.network), temperature, seed, planes, title)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_evaluators": {}}  # graphs cannot be pickled
@@ -70,15 +75,13 @@ class NetworkAgent(PolicyAgent):
 
     def evaluate(self, game: Any, states: Any) -> tuple[NDArray[Any], NDArray[Any]]:
         """See `PolicyAgent.evaluate`; compiled code makes the planes of our own games."""
-        from agents.learning.evaluator import NetworkEvaluator
-
         if isinstance(states, np.ndarray):
             key = game.__class__, *game  # games of two kinds may be equal
-            with safe_threads(library("torch", "train"), few_boards=True):
+            with _threads_for(self.saved.network):
                 if key not in self._evaluators:
                     self.check_game(game)
-                    network, planes = self.saved.network, tuple(self.saved.options.planes)
-                    self._evaluators[key] = NetworkEvaluator(network, game, planes)
+                    planes = tuple(self.saved.options.planes)
+                    self._evaluators[key] = _evaluator_of(self.saved.network, game, planes)
                 return self._evaluators[key].evaluate(game, states)
         return super().evaluate(game, states)
 
@@ -115,7 +118,44 @@ class OwnNetworkAgent(NetworkAgent):
 
     def __init__(self, file: str, temperature: float = 0.0, seed: int | None = None) -> None:
         library("torch", "train")
-        from agents.learning.files import find_network, load_network
+        from agents.learning.files import load_network
+        from agents.learning.saved import find_network
 
         saved = load_network(find_network(file), trusted=None)
         self._use_network(saved, temperature, seed, f"own-network:file={file}")
+
+
+def has_pytorch() -> bool:
+    """Whether what loads networks into PyTorch is installed."""
+    return all(find_spec(name) is not None for name in ("torch", "safetensors"))
+
+
+def _policy_of(network: Any) -> Any:
+    """The policy of a network, of PyTorch or of NumPy."""
+    from agents.learning.plain import PlainNetwork, PlainPolicy
+
+    if isinstance(network, PlainNetwork):
+        return PlainPolicy(network)
+    from agents.learning.evaluator import NetworkPolicy
+
+    return NetworkPolicy(network)
+
+
+def _evaluator_of(network: Any, game: Any, planes: tuple[str, ...]) -> Any:
+    """What evaluates many positions of a game by a network."""
+    from agents.learning.plain import PlainEvaluator, PlainNetwork
+
+    if isinstance(network, PlainNetwork):
+        return PlainEvaluator(network, game, planes)
+    from agents.learning.evaluator import NetworkEvaluator
+
+    return NetworkEvaluator(network, game, planes)
+
+
+def _threads_for(network: Any) -> AbstractContextManager[None]:
+    """With how many threads a network evaluates a few positions."""
+    from agents.learning.plain import PlainNetwork
+
+    if isinstance(network, PlainNetwork):
+        return nullcontext()
+    return safe_threads(library("torch", "train"), few_boards=True)

@@ -45,7 +45,8 @@ def ours(games: int, simulations: int, plies: int, cache: int, net: str) -> dict
     import torch
 
     from agents.learning.configuration import make
-    from agents.learning.files import find_network, load_network
+    from agents.learning.files import load_network
+    from agents.learning.saved import find_network
     from agents.learning.self_play import SelfPlay, Task, Unfinished
     from agents.search.evaluated import EvaluatedSearch
 

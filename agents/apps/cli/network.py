@@ -41,7 +41,8 @@ def network(
     with clear_errors():
         library("torch", "train")
         from agents.learning import export
-        from agents.learning.files import find_network, load_network
+        from agents.learning.files import load_network
+        from agents.learning.saved import find_network
 
         saved = load_network(find_network(net))
         position = None

@@ -90,8 +90,8 @@ def render(
     """
     with clear_errors():
         check_target(target, force)
-        if ply is not None and Path(target).suffix.lower() not in ONE_POSITION:
-            raise ValueError(f"expected --ply with {', '.join(ONE_POSITION)}, got it with {target}")
+        if ply is not None and (suffix := Path(target).suffix.lower()) not in ONE_POSITION:
+            raise ValueError(f"expected --ply with {', '.join(ONE_POSITION)}, got it with {suffix}")
         if Path(record).suffix.lower() in (*READERS, ".npz"):
             raise ValueError(
                 f"{record}: expected a record, which hexenv convert makes of this file"

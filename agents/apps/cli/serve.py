@@ -30,7 +30,7 @@ LIBRARIES: Final = ("starlette", "uvicorn", "websockets")
 )
 @click.option(
     "--game",
-    "own_games",
+    "offered",
     multiple=True,
     metavar="MODULE:FUNCTION",
     help="A game of your own to offer; may be repeated.",
@@ -61,7 +61,7 @@ def serve(
     host: str,
     port: int,
     agents: tuple[str, ...],
-    own_games: tuple[str, ...],
+    offered: tuple[str, ...],
     games: int,
     idle_minutes: float,
     threads: int,
@@ -79,8 +79,8 @@ def serve(
             library(name, "web")
         for text in (*agents, *([] if playhex is None else [playhex])):
             make_agent(text)  # so that a mistake is found now
-        own_games = tuple(map(environment_name, own_games))
-        for game in own_games:
+        offered = tuple(map(environment_name, offered))
+        for game in offered:
             if not isinstance(make_environment(game).unwrapped, BoardEnv):
                 raise ValueError(f"expected a game by rules as hexenv's, got {game}")
         explorer = Explorer(chain.from_iterable(map(load_games, sources)))
@@ -98,7 +98,7 @@ def serve(
     shown = f"[{address[0]}]" if ":" in address[0] else address[0]
     click.echo(f"hexenv serve: http://{shown}:{address[1]} (Ctrl-C ends it)")
     service = None if playhex is None else HexService(playhex)
-    rooms = Games(Offer(agents, own_games), games, 60 * idle_minutes, threads)
+    rooms = Games(Offer(agents, offered), games, 60 * idle_minutes, threads)
     _run(make_app(rooms, names, service, explorer), listening)
     click.echo("stopped")
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from agents.apps.web.opponents import can_load_networks, opponents, shipped_networks
+from agents.apps.web.opponents import opponents, shipped_networks
 from agents.apps.web.protocol import Setup
 from agents.core.agent import Agent
 from agents.registry import (
@@ -161,7 +161,7 @@ def _field(key: str, hint: Any, default: Any) -> Field | None:
     is_required = default is inspect.Parameter.empty
     shown = "" if default in (None, inspect.Parameter.empty) else str(default).lower()
     if key == "net":
-        nets = tuple(shipped_networks()) if can_load_networks() else ()
+        nets = tuple(shipped_networks())
         return Field(shown, is_required, nets) if nets else None
     if bool in kinds:
         return Field(shown, is_required, ("false", "true"))
@@ -190,8 +190,7 @@ def proposed_playouts() -> list[str]:
 def allowed_agents() -> tuple[str, ...]:
     """The names of the agents that a page may start.
 
-    All their required parameters can be set on a page, so they need no path and no command. Agents
-    with a network, given or their own, also need PyTorch.
+    All their required parameters can be set on a page, so they need no path and no command.
     """
     return tuple(filter(_is_allowed, agent_classes()))
 

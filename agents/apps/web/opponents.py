@@ -4,7 +4,6 @@ Who they are, and how strong, says `agents.arena.recommended`; here is how each 
 """
 
 from importlib.resources import files
-from importlib.util import find_spec
 from typing import Final, NamedTuple
 
 from agents.arena.recommended import levels, strongest
@@ -64,18 +63,13 @@ def opponents(game: str) -> list[Opponent]:
         found.append(Opponent(title, about, agent, rating))
     for with_network in (False, True):
         best = strongest(game, with_network)
-        if best is None or (with_network and not can_load_networks()):
+        if best is None:
             continue
         text = f"{best}{',' if ':' in best else ':'}seconds={SECONDS:g}"
         words = "with a network" if with_network else "without a network"
         about = f"Recommended for {GAMES[game]}, of the agents {words}: {SECONDS:g} second a move."
         found.append(Opponent(f"the strongest {words}", about, text))
     return found
-
-
-def can_load_networks() -> bool:
-    """Whether what loads the shipped networks is installed (extra ``train``)."""
-    return all(find_spec(name) is not None for name in ("torch", "safetensors"))
 
 
 def shipped_networks() -> list[str]:

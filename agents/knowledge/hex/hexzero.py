@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from agents.mcts.puct import PUCTAgent, PUCTOptions
 from agents.policies.network import NetworkAgent
-from hexenv.common.extras import library
 from hexenv.games.base import new_states
 
 TRAINED_ON: Final = (5, 7, 9, 11)
@@ -23,8 +22,6 @@ class ShippedNetworks:
     title = "hexzero"
 
     def __init__(self) -> None:
-        for module in ("torch", "safetensors"):  # now, not after a search has been compiled
-            library(module, "train")
         self._by_rows: dict[int, NetworkAgent] = {}
 
     def network_for(self, game: Any) -> NetworkAgent:
@@ -69,9 +66,6 @@ class HexZero(PUCTAgent):
         fpu: First-play urgency; see `PUCTAgent`.
         **options: See `PUCTAgent`. Defaults: `solver` ``"hard"``, `knowledge` ``"all"`` (but the
             priors), `knowledge_at` 2, `batch` 8.
-
-    Raises:
-        ImportError: Without PyTorch; it says what to install.
     """
 
     name = "hexzero"
