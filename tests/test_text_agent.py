@@ -32,23 +32,26 @@ class Speaker:
 @pytest.mark.parametrize(
     ("answer", "moves"),
     [
-        ("move: b2", {"b2"}),
-        ("**Move:** B2", {"b2"}),
-        ("I like a1 and c3.\nmove: b2.", {"b2"}),
-        ("b2", {"b2"}),
-        ("I think that b2 is best here", {"b2"}),
-        ("a1 or b2", {"a1", "b2"}),
-        ("move: a1\nno, wait\nmove: b2", {"a1", "b2"}),
-        ("move: c3", set()),  # taken
-        ("move: z9", set()),
-        ("", set()),
-        ("x" * 10_000_000 + "\nmove: b2", {"b2"}),
+        ("move: b2", "b2"),
+        ("**Move:** B2", "b2"),
+        ("I like a1 and c3.\nmove: b2.", "b2"),
+        ("b2", "b2"),
+        ("I think that b2 is best here", "b2"),
+        ("a1 or b2", "a1 b2"),
+        ("move: a1\nno, wait\nmove: b2", "a1 b2"),
+        ("move: c3", ""),  # taken
+        ("move: z9", ""),
+        ("", ""),
+        ("x" * 10_000_000 + "\nmove: b2", "b2"),
     ],
     ids=lambda value: str(value)[:20],
 )
 def test_answers_are_read_without_guessing(answer, moves):
     env = at(hex_v0.env(board_size=4), "c3")
-    assert {env.unwrapped.game.action_text(action) for action in moves_in(env, answer)} == moves
+    found = {env.unwrapped.game.action_text(action) for action in moves_in(env, answer)}
+    assert found == set(moves.split())
+        moves.split()
+    )
 
 
 @pytest.mark.parametrize("make", [hex_v0.env, connect4_v0.env, tictactoe_v0.env, gomoku_v0.env])

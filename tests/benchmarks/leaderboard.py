@@ -1,0 +1,89 @@
+"""The leaderboard of the bench, as Markdown: ``python tests/benchmarks/leaderboard.py DIRECTORY``.
+
+The directory is that of ``hexenv bench``: of each agent in it the file ``bench.json`` is kept in
+``tests/benchmarks/results/bench``, and all files there make ``tests/benchmarks/BENCH.md`` anew. To
+add an agent, measure it with the same tier, run this, and send both files with the machine's name.
+"""
+
+import argparse
+import json
+import shutil
+from pathlib import Path
+
+from agents.arena.recommended import boards
+
+HERE = Path(__file__).parent
+KEPT = HERE / "results" / "bench"
+PAGE = HERE / "BENCH.md"
+ABOUT = """# Leaderboard
+
+Of {suite}, tier {tier}: ratings beside fixed anchors, where 1000 is `uct:simulations=100` and 200
+more are a score of 76 %; in brackets the interval of 95 %, in which the anchors count as exact. An
+empty cell is a board that the agent does not play; > and < stand for all games won, or lost. Each
+row is `hexenv bench AGENT --tier {tier} --seed {seed}`, on {machine}.
+`python tests/benchmarks/leaderboard.py` makes this page of the files in
+`tests/benchmarks/results/bench`, which have all scores, and hashes of all games.
+"""
+
+
+def cell(result):
+    rating = result["rating"]
+    low, high = rating["low"], rating["high"]
+    if low is None or high is None:
+        return f"< {high:.0f}" if low is None else f"> {low:.0f}"
+    return f"{rating['elo']:.0f} ({low:.0f}-{high:.0f})"
+
+
+def table(heads, rows):
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+
+
+def page(found):
+    """The Markdown of some results, each what a ``bench.json`` has."""
+    names = [board.name for board in boards()]
+    results = {one["agent"]: {each["board"]: each for each in one["boards"]} for one in found}
+
+    def rows(text):
+        return [
+            [f"`{agent}`", *(text(own[name]) if name in own else "" for name in names)]
+            for agent, own in sorted(results.items(), key=lambda item: -mean_rating(item[1]))
+        ]
+
+    def mean_rating(own):
+        return sum(one["rating"]["elo"] for one in own.values()) / len(own)
+
+    def kept(one):
+        return f"{one['accuracy']['kept']:.2f}" if one["accuracy"] else ""
+
+    about = found[0]
+    machine = f"{about['machine']['processors']} processors ({about['machine']['machine']})"
+    heads = ["agent", *names]
+    parts = (
+        ABOUT.format(**{**about, "machine": machine}),
+        "## Ratings\n",
+        table(heads, rows(cell)),
+        "## Milliseconds a move\n",
+        table(heads, rows(lambda one: f"{1000 * one['seconds_per_move']:.1f}")),
+        "## Share of moves that keep the value, in solved positions\n",
+        table(heads, rows(kept)),
+    )
+    return "\n".join(parts)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("directory", nargs="?", type=Path)
+    arguments = parser.parse_args()
+    KEPT.mkdir(exist_ok=True)
+    for file in arguments.directory.glob("*/bench.json") if arguments.directory else ():
+        shutil.copy(file, KEPT / f"{file.parent.name}.json")
+    found = [json.loads(file.read_text()) for file in sorted(KEPT.glob("*.json"))]
+    settings = {(one["suite"], one["tier"], one["seed"]) for one in found}
+    if len(settings) != 1:
+        raise SystemExit(f"expected results of one suite, tier and seed, got {settings}")
+    PAGE.write_text(page(found))
+
+
+if __name__ == "__main__":
+    main()
