@@ -50,8 +50,6 @@ def test_answers_are_read_without_guessing(answer, moves):
     env = at(hex_v0.env(board_size=4), "c3")
     found = {env.unwrapped.game.action_text(action) for action in moves_in(env, answer)}
     assert found == set(moves.split())
-        moves.split()
-    )
 
 
 @pytest.mark.parametrize("make", [hex_v0.env, connect4_v0.env, tictactoe_v0.env, gomoku_v0.env])
