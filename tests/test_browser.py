@@ -837,6 +837,9 @@ def test_a_game_is_saved_and_opened_from_a_file(open_page, address, tmp_path):
     (wanted,) = read_variations(given)
     assert found == wanted
     with page.expect_download() as saved:
+        page.locator("#save-gif").click()
+    assert saved.value.path().read_bytes()[:4] == b"GIF8"
+    with page.expect_download() as saved:
         page.locator("#save-png").click()
     assert saved.value.path().read_bytes()[:4] == b"\x89PNG"
 

@@ -1,5 +1,6 @@
 """The analysis board without a browser: positions, what is pasted, and agents that go on."""
 
+import base64
 import json
 import queue
 import time
@@ -223,6 +224,8 @@ def test_a_tree_is_saved_and_read_again(page):
     page.ask(game="hex", text=page.next("file")["text"])
     found = page.next("tree")
     assert (found["game"], list(found["moves"])) == ("connect4", [[-1, 4, "", ""]])
+    page.ask(save=Kept(moves[:2], film=True))
+    assert base64.b64decode(page.next("file")["base64"])[:4] == b"GIF8"
     for bad in (Kept((Variation(-1, 4000),)), Kept((Variation(-1, 4), Variation(0, 4)))):
         page.ask(save=bad)
         assert "4" in page.next("error")["error"]

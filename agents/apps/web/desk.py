@@ -3,8 +3,11 @@
 A page keeps its game with all variations itself; each question has the whole way from the start.
 """
 
+import base64
+import tempfile
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from threading import RLock
 from typing import Annotated, Any, Final, Literal
 
@@ -25,6 +28,7 @@ from agents.records.asking import Question, RunningAnalysis
 from agents.records.explaining import explain
 from agents.records.explorer import Explorer
 from agents.records.files import as_text
+from agents.records.films import film_of, write_gif
 from agents.records.record import StartPosition
 from agents.records.sgf import NUMBERS, write_variations
 from agents.records.variations import Variation, Variations
@@ -47,11 +51,12 @@ class Start(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Kept(Struct, frozen=True, forbid_unknown_fields=True):
-    """A game with its variations, to be saved: as `Variations`."""
+    """A game with its variations, to be saved: as `Variations`, or its main line as a film."""
 
     moves: tuple[Variation, ...]
     comment: str = ""
     rest: str = ""
+    film: bool = False
 
 
 class Look(Struct, frozen=True, forbid_unknown_fields=True):
@@ -266,10 +271,15 @@ def _tree_view(tree: Variations) -> Values:
 
 
 def _file_of(asked: Look, kept: Kept) -> Values:
-    """A game with its variations as a file: SGF, or the record of its main line."""
+    """A game with its variations as a file: SGF, the record of its main line, or a film of it."""
     start = asked.start and StartPosition(asked.start.board, asked.start.to_play)
     texts = kept.comment, kept.rest
     tree = Variations(asked.game, asked.options, kept.moves, start, *texts)
+    if kept.film:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"{asked.game}.gif"
+            write_gif(path, film_of(next(tree.records())))
+            return {"name": path.name, "base64": base64.b64encode(path.read_bytes()).decode()}
     if asked.game in NUMBERS:
         return {"name": f"{asked.game}.sgf", "text": write_variations(tree)}
     record = next(tree.records())

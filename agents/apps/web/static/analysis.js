@@ -124,7 +124,8 @@ class Analysis {
       this.leftOut = message.leftOut.join("; ");
     }
     if (message.type === "file") {
-      save(message.name, `data:text/plain;charset=utf-8,${encodeURIComponent(message.text)}`);
+      const text = `data:text/plain;charset=utf-8,${encodeURIComponent(message.text)}`;
+      save(message.name, message.base64 === undefined ? text : `data:image/gif;base64,${message.base64}`);
     }
   }
 
@@ -329,6 +330,10 @@ class Analysis {
     byId("save").addEventListener("click", () => {
       const { start } = this;
       this.connection.send({ ...this.question(), start, save: this.tree.toMoves() });
+    });
+    byId("save-gif").addEventListener("click", () => {
+      const moves = this.tree.line().slice(1).map((node, ply) => [ply - 1, node.action]);
+      this.connection.send({ ...this.question(), start: this.start, save: { moves, film: true } });
     });
     byId("save-png").addEventListener("click", () => {
       const { width, height } = this.viewer.board.svg.viewBox.baseVal;
