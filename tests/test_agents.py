@@ -510,9 +510,8 @@ def test_an_empty_match_is_told_at_the_call():
 
 def test_a_missing_library_is_told_before_a_search(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
-    for agent in ("hexzero", "network:net=hex5", "alphazero:net=hex5"):
-        with pytest.raises(ValueError, match=r"\[train\]"):
-            make_agent(agent)
+    with pytest.raises(ValueError, match=r"\[train\]"):
+        make_agent("own-network:file=net.safetensors")
 
 
 def test_the_name_of_a_file_is_no_torch_module():
