@@ -42,6 +42,7 @@ SMALLER = {
     r"^(hexenv match (?!.*--games).*)$": r"\1 --games 1",
     r"^(hexenv accuracy .*)$": r"\1 --limit 2 --seeds 1 --workers 0",
     r"^(hexenv tournament (?!.*--engine).*)$": r"\1 --workers 0",
+    r"^hexenv bench .*$": "hexenv bench greedy --board tictactoe --workers 0",  # its anchors search
     r"^(hexenv topp .*)$": r"\1 --pairs 1 --workers 0",
     r"^(hexenv train (?!.*--describe).*)$": (
         r"\1 --set iterations=2 --set engine=local --set workers=1 --set duel_games=0"
