@@ -851,12 +851,14 @@ def test_the_reader_chooses_an_agent_with_its_parameters(open_page, address):
     page.select_option("#agent", "rave")
     page.fill("#parameters [name=simulations]", "40")
     page.get_by_role("button", name="Take it").click()
+    wait_for(page, "document.getElementById('agent-0').value !== '?'")  # the dialog tells it later
     assert page.input_value("#agent-0") == "rave:simulations=40"
     page.locator("#go").click()
     wait_for(page, "document.querySelector('#lines-0 tbody tr') !== null")
     assert text(page, "#lines-0 caption").startswith("rave:simulations=40")
     page.select_option("#agent-1", label="an agent of your choice ...")
     page.locator("#choose").get_by_role("button", name="Close").click()
+    wait_for(page, "document.getElementById('agent-1').value !== '?'")
     assert page.input_value("#agent-1") == ""
     assert page.input_value("#agent-0") == "rave:simulations=40"
 
