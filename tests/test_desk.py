@@ -187,6 +187,7 @@ GOMOKU = GameRecord.of("gomoku", (), (112, 113, 97))
         ("hex", "https://hexworld.org/board/#5c1,c3b2", ("hex", [12, 6])),
         ("hex", "https://hexworld.org/board/#5nc1,b2:sc3", ("hex", [6, 25, 12])),
         ("hex", write_sgf([HEX]), ("hex", list(HEX.actions))),
+        ("hex", "(;GM[11]SZ[3]C[https://hexworld.org/board/#5c1,c3b2];B[b2])", ("hex", [4])),
         ("hex", write_psq(GOMOKU), ("gomoku", list(GOMOKU.actions))),
         ("tictactoe", "X.O\n.X.\n...", ("tictactoe", [])),
         ("connect4", as_text(GOMOKU), ("gomoku", list(GOMOKU.actions))),

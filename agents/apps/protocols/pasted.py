@@ -32,8 +32,6 @@ def read_pasted(text: str, game: str, options: tuple[str, ...]) -> Variations:
         ValueError: If it is none of these, or a move is not legal.
     """
     text = text.strip()
-    if found := HEXWORLD.search(text):
-        return _of_hexworld(found[1], found[2] or found[1], found[3])
     if text.startswith("("):
         return next(iter(read_variations(text)))
     if text.startswith("{"):
@@ -43,6 +41,8 @@ def read_pasted(text: str, game: str, options: tuple[str, ...]) -> Variations:
         return variations_of(said, game, options)
     if text.lower().startswith("piskvorky"):
         return Variations.of(read_psq(text, ()))
+    if found := HEXWORLD.search(text):  # after the files, whose comments may have a link
+        return _of_hexworld(found[1], found[2] or found[1], found[3])
     if set(text) <= set("XO./ \r\n") and set(text) & set("XO."):
         rules = make_environment(game, options).unwrapped.game
         state = notation.parse_board(rules, text, None, notation.OUT_OF_TURN)
