@@ -70,7 +70,7 @@ def test_trees_come_back_as_they_were(game, options):
         assert found.left_out == ()
         assert contents(found) == contents(tree)
         assert write_variations(found) == text
-        main = next(found.records())
+        main = found.main_line()
         (record,) = read_sgf(text)
         assert (record.actions, record.start) == (main.actions, main.start)
 

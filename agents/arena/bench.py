@@ -130,7 +130,7 @@ def run_bench(
     names: Sequence[str] = (),
     seed: int = 0,
     workers: int | None = None,
-    on_game: Callable[[], object] = lambda: None,
+    report: Callable[[int, int], object] = lambda _played, _all: None,
 ) -> list[BoardResult]:
     """Measure an agent. Killed at any time, the next call goes on from what is in the directory.
 
@@ -141,7 +141,7 @@ def run_bench(
         names: Of boards; all without one.
         seed: Of openings and of chance.
         workers: Processes; None: as many as processors, 0: none.
-        on_game: Called after each game.
+        report: Called after each game with the number of games played and of all to be played.
 
     Returns:
         The results, board by board.
@@ -152,14 +152,18 @@ def run_bench(
     """
     if tier not in TIERS:
         raise ValueError(not_one_of("a tier", TIERS, tier))
-    chosen, folder = chosen_boards(names), Path(directory)
+    folder, amount = Path(directory), TIERS[tier]
     folder.mkdir(parents=True, exist_ok=True)
+    chosen = [board for board in chosen_boards(names) if can_play(agent, board)]
+    games = [2 * amount.pairs * len(board.anchors) for board in chosen]
     found: list[BoardResult] = []
-    for board in chosen:
-        if not can_play(agent, board):
-            continue
-        result = _on_board(agent, board, folder, TIERS[tier], seed, workers, on_game)
-        found.append(result)
+    for number, board in enumerate(chosen):
+        before = sum(games[:number])
+
+        def on_game(played: int, before: int = before) -> None:
+            report(before + played, sum(games))
+
+        found.append(_on_board(agent, board, folder, amount, seed, workers, on_game))
         about = {"suite": SUITE, "agent": agent, "tier": tier, "seed": seed, "machine": machine()}
         FORMAT.write_json(folder / RESULT, **about, boards=[asdict(one) for one in found])
     return found
@@ -172,7 +176,7 @@ def _on_board(
     tier: Tier,
     seed: int,
     workers: int | None,
-    on_game: Callable[[], object],
+    on_game: Callable[[int], object],
 ) -> BoardResult:
     anchors = Anchors(board.game, board.anchors, board.options, board.opening_plies)
     file = folder / f"{slug(board.name)}.jsonl"
@@ -183,7 +187,7 @@ def _on_board(
     )
     with closing(TournamentRun(tournament, file, workers=workers)) as run:
         for _ in run:
-            on_game()
+            on_game(len(run.results))
     standing = next(one for one in run.standings().agents if one.agent == label)
     played = [
         (number, one.outcome, one.actions)

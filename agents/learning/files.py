@@ -6,7 +6,6 @@ that a training run needs to continue; it is written by `torch.save` and read wi
 A file that cannot be read or written is an `OSError`; a damaged one is a `ValueError`.
 """
 
-import hashlib
 import json
 import os
 import pickletools
@@ -25,7 +24,7 @@ from agents.core.reading import as_object, expect_regular, names_file, opened_ar
 from agents.core.structured import to_structure
 from agents.learning.configuration import NetworkOptions, as_dict
 from agents.learning.networks import new_network
-from agents.learning.saved import MOST_HEADER, NETWORK, SavedNetwork, game_of
+from agents.learning.saved import MOST_HEADER, NETWORK, SavedNetwork, checksum_of, game_of
 from agents.registry import environment_makers
 from hexenv.common.extras import library
 from hexenv.common.messages import shortened
@@ -65,13 +64,12 @@ def save_network(
 
 
 def checksum(header: str, tensors: Mapping[str, Tensor]) -> str:
-    """The SHA-256 of a network's header and weights, as hexadecimal digits."""
-    found = hashlib.sha256(header.encode())
-    for name in sorted(tensors):
-        tensor = tensors[name]
-        found.update(f"\n{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
-        found.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
-    return found.hexdigest()
+    """See `agents.learning.saved.checksum_of`."""
+    parts = {
+        name: (str(one.dtype), tuple(one.shape), one.reshape(-1).view(torch.uint8).numpy().data)
+        for name, one in tensors.items()
+    }
+    return checksum_of(header, parts)
 
 
 def load_network(

@@ -4,7 +4,6 @@ So the shipped networks play in a plain installation. With PyTorch, `agents.lear
 quicker.
 """
 
-import hashlib
 import math
 import os
 from collections.abc import Mapping
@@ -18,7 +17,7 @@ from agents.core.reading import as_object, expect_regular, names_file, parse_jso
 from agents.core.structured import to_structure
 from agents.learning.configuration import NetworkOptions
 from agents.learning.planes import PlaneWriter
-from agents.learning.saved import MOST_HEADER, NETWORK, SavedNetwork, game_of
+from agents.learning.saved import MOST_HEADER, NETWORK, SavedNetwork, checksum_of, game_of
 from agents.registry import environment_makers
 from hexenv.envs.observation import plane_names
 from hexenv.games.base import Game
@@ -186,7 +185,8 @@ def load_plain(path: str | os.PathLike[str]) -> SavedNetwork:
     try:
         texts, weights = _read_safetensors(contents)
         header = as_object(parse_json(texts.get("hexenv", "{}")))
-        digest = _checksum(texts.get("hexenv", ""), weights)
+        parts = {name: ("torch.float32", one.shape, one.data) for name, one in weights.items()}
+        digest = checksum_of(texts.get("hexenv", ""), parts)
     except Exception as error:  # damaged data can raise anything
         raise ValueError(f"expected a network, got a damaged {path}: {error}") from error
     with names_file(path):
@@ -220,13 +220,3 @@ def _read_safetensors(contents: bytes) -> tuple[Mapping[str, str], dict[str, Arr
         part = np.frombuffer(contents, np.float32, (last - first) // 4, 8 + length + first)
         weights[name] = part.reshape(shape)
     return texts, weights
-
-
-def _checksum(header: str, weights: Weights) -> str:
-    """As `agents.learning.files.checksum`."""
-    found = hashlib.sha256(header.encode())
-    for name in sorted(weights):
-        part = weights[name]
-        found.update(f"\n{name} torch.float32 {part.shape}\n".encode())
-        found.update(part.tobytes())
-    return found.hexdigest()

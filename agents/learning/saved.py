@@ -1,5 +1,6 @@
 """What a file of a network says, without PyTorch; `agents.learning.files` writes and reads it."""
 
+import hashlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -62,6 +63,19 @@ def environment_of(name: str, options: Mapping[str, Any]) -> BoardEnv:
 def game_of(name: str, options: Mapping[str, Any]) -> Game:
     """The game of an environment with this name and these options."""
     return environment_of(name, options).game
+
+
+def checksum_of(header: str, parts: Mapping[str, tuple[str, tuple[int, ...], Any]]) -> str:
+    """The SHA-256 of a network's header and weights, as hexadecimal digits.
+
+    Of each weight, by its name: its type as PyTorch writes it, its shape, and its bytes.
+    """
+    found = hashlib.sha256(header.encode())
+    for name in sorted(parts):
+        kind, shape, contents = parts[name]
+        found.update(f"\n{name} {kind} {shape}\n".encode())
+        found.update(contents)
+    return found.hexdigest()
 
 
 def find_network(net: str) -> Path:

@@ -3,9 +3,10 @@
 With PyTorch (extra ``train``) it evaluates the network, without it NumPy does.
 """
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,8 +60,9 @@ class NetworkAgent(PolicyAgent):
     def _use_network(self, saved: Any, temperature: float, seed: int | None, title: str) -> None:
         self.saved = saved
         self._evaluators: dict[tuple[Any, ...], Any] = {}
-        planes = tuple(saved.options.planes)
-        super().__init__(_policy_of(saved.network), temperature, seed, planes, title)
+        self._runtime = _runtime_of(saved.network)
+        planes, policy = tuple(saved.options.planes), self._runtime.policy(saved.network)
+        super().__init__(policy, temperature, seed, planes, title)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_evaluators": {}}  # graphs cannot be pickled
@@ -77,11 +79,11 @@ class NetworkAgent(PolicyAgent):
         """See `PolicyAgent.evaluate`; compiled code makes the planes of our own games."""
         if isinstance(states, np.ndarray):
             key = game.__class__, *game  # games of two kinds may be equal
-            with _threads_for(self.saved.network):
+            with self._runtime.threads():
                 if key not in self._evaluators:
                     self.check_game(game)
-                    planes = tuple(self.saved.options.planes)
-                    self._evaluators[key] = _evaluator_of(self.saved.network, game, planes)
+                    planes, new_evaluator = self.saved.options.planes, self._runtime.evaluator
+                    self._evaluators[key] = new_evaluator(self.saved.network, game, tuple(planes))
                 return self._evaluators[key].evaluate(game, states)
         return super().evaluate(game, states)
 
@@ -130,32 +132,27 @@ def has_pytorch() -> bool:
     return all(find_spec(name) is not None for name in ("torch", "safetensors"))
 
 
-def _policy_of(network: Any) -> Any:
-    """The policy of a network, of PyTorch or of NumPy."""
-    from agents.learning.plain import PlainNetwork, PlainPolicy
+class _Runtime(NamedTuple):
+    """What evaluates networks: PyTorch, or NumPy."""
+
+    policy: Any
+    """Of a network."""
+    evaluator: Any
+    """Of a network, a game, and the names of its planes besides the game's own."""
+    threads: Callable[[], AbstractContextManager[None]]
+    """With how many threads an evaluation runs."""
+
+
+def _runtime_of(network: Any) -> _Runtime:
+    """What evaluates this network."""
+    from agents.learning.plain import PlainEvaluator, PlainNetwork, PlainPolicy
 
     if isinstance(network, PlainNetwork):
-        return PlainPolicy(network)
-    from agents.learning.evaluator import NetworkPolicy
+        return _Runtime(PlainPolicy, PlainEvaluator, nullcontext)
+    from agents.learning.evaluator import NetworkEvaluator, NetworkPolicy
 
-    return NetworkPolicy(network)
-
-
-def _evaluator_of(network: Any, game: Any, planes: tuple[str, ...]) -> Any:
-    """What evaluates many positions of a game by a network."""
-    from agents.learning.plain import PlainEvaluator, PlainNetwork
-
-    if isinstance(network, PlainNetwork):
-        return PlainEvaluator(network, game, planes)
-    from agents.learning.evaluator import NetworkEvaluator
-
-    return NetworkEvaluator(network, game, planes)
+    return _Runtime(NetworkPolicy, NetworkEvaluator, _one_thread)
 
 
-def _threads_for(network: Any) -> AbstractContextManager[None]:
-    """With how many threads a network evaluates a few positions."""
-    from agents.learning.plain import PlainNetwork
-
-    if isinstance(network, PlainNetwork):
-        return nullcontext()
+def _one_thread() -> AbstractContextManager[None]:
     return safe_threads(library("torch", "train"), few_boards=True)

@@ -27,7 +27,6 @@ MARKED: Final = re.compile(r"^\W*move\W*[:=]\W*([a-z0-9]+)", re.IGNORECASE | re.
 WORD: Final = re.compile(r"[a-z0-9]+", re.IGNORECASE)
 MOST_BYTES: Final = 1 << 22
 """Of what an endpoint sends."""
-SYMBOLS: Final = "XO"
 
 Otherwise = Annotated[Literal["forfeit", "random"], OneOf(("forfeit", "random"))]
 
@@ -135,7 +134,7 @@ def question(env: Any, rules: str | None = None, legal_moves: bool = False) -> s
         f"The board is {game.rows} x {game.columns}.",
         f"Moves so far: {notation.moves_text(game, raw.actions) or 'none'}",
         notation.board_text(game, state),
-        f"You are player {player}, {SYMBOLS[player]}, and it is your turn.",
+        f"You are player {player}, {notation.SYMBOLS[player]}, and it is your turn.",
     ]
     if legal_moves:
         moves = " ".join(game.action_text(action) for action in legal_actions(env))

@@ -43,14 +43,12 @@ class Explorer:
     """
 
     def __init__(self, records: Iterable[GameRecord]) -> None:
-        self.games = 0
         self._known: dict[Any, dict[int, list[int]]] = {}  # games, games with an end, half points
         for record in records:
             if not record.is_foreign:
                 self._add(record)
 
     def _add(self, record: GameRecord) -> None:
-        self.games += 1
         rules = record.rules()
         for action, state in zip(record.actions[:PLIES], record.states(), strict=False):
             key = _key(rules, state)

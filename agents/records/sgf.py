@@ -296,7 +296,7 @@ class _Merger:
     def __init__(self, tree: Tree, game: str | None, options: Sequence[str]) -> None:
         self._tree, self._game, self._options = tree, game, options
         self._told: list[str] = []
-        self._owner: dict[int, int] = {}  # the place of the last move of each node
+        self._seen: set[int] = set()  # nodes of earlier lines
         self._moves: list[Variation] = []
         self._known: dict[tuple[int, int], int] = {}  # the place of an action after a move
         self._texts: dict[int, list[tuple[str, str]]] = {ROOT: []}  # comments and rest by place
@@ -354,8 +354,8 @@ class _Merger:
                     self._texts[len(self._moves)] = []
                     self._moves.append(Variation(*key))
                 last = self._known[key]
-            if at not in self._owner:
-                self._owner[at] = last
+            if at not in self._seen:
+                self._seen.add(at)
                 self._texts[last].append(self._text_in(self._tree.nodes[at], reader))
 
     def _text_in(self, node: Node, reader: "_Reader") -> tuple[str, str]:

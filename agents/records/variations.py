@@ -1,6 +1,5 @@
 """A game with its variations: every line of play that somebody has looked at, with comments."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -83,9 +82,12 @@ class Variations:
             found[move.parent].append(place)
         return found
 
-    def records(self) -> Iterator[GameRecord]:
-        """Every line of play to its end, as a record of its own."""
-        ways, children = self.ways(), self.children()
-        ends = [()] if not self.moves else [ways[at] for at in range(len(ways)) if not children[at]]
-        for actions in ends:
-            yield GameRecord.of(self.game, self.options, actions, start=self.start)
+    def main_line(self) -> GameRecord:
+        """The main line as a record; ValueError if it is not legal."""
+        actions: list[int] = []
+        last = ROOT
+        for place, move in enumerate(self.moves):
+            if move.parent == last:  # the first of those after it
+                actions.append(move.action)
+                last = place
+        return GameRecord.of(self.game, self.options, actions, start=self.start)

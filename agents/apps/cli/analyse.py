@@ -103,7 +103,7 @@ def _positions(
 ) -> Iterator[Any]:
     """The positions to look at, as environments in play."""
     if HEXWORLD.search(source):
-        *_, env = next(read_pasted(source, "hex", options).records()).replay()
+        *_, env = read_pasted(source, "hex", options).main_line().replay()
         yield env
         return
     is_file = Path(source).suffix or Path(source).exists()

@@ -2,18 +2,16 @@
 
 import json
 from dataclasses import asdict
-from functools import partial
 from math import inf
 from pathlib import Path
 from typing import Final
 
 import click
 from rich.console import Console
-from rich.progress import Progress
+from rich.progress import Progress, TaskID
 
 from agents.apps.cli import shared
-from agents.arena.bench import SUITE, TIERS, BoardResult, can_play, chosen_boards, run_bench, slug
-from agents.arena.recommended import Board
+from agents.arena.bench import SUITE, TIERS, BoardResult, chosen_boards, run_bench, slug
 from agents.arena.standings import interval_text
 from agents.core.files import write_text
 from agents.registry import make_agent
@@ -57,9 +55,9 @@ def bench(
     Example: hexenv bench uct:simulations=500 mymodule.MyAgent --board connect4
     """
     with shared.clear_errors():
-        chosen = chosen_boards(names)
+        chosen_boards(names)  # a mistake is found now
         for agent in agents:
-            make_agent(agent)  # so that a mistake is found now
+            make_agent(agent)
     found: dict[str, list[BoardResult]] = {}
     try:
         with (
@@ -68,9 +66,12 @@ def bench(
         ):
             for agent in agents:
                 folder = Path(directory) / slug(agent)
-                task = bar.add_task(agent, total=_games(agent, chosen, tier))
-                on_game = partial(bar.advance, task)
-                found[agent] = run_bench(agent, folder, tier, names, seed, workers, on_game)
+                task = bar.add_task(agent, total=None)
+
+                def report(played: int, games: int, task: TaskID = task) -> None:
+                    bar.update(task, completed=played, total=games)
+
+                found[agent] = run_bench(agent, folder, tier, names, seed, workers, report)
                 write_text(folder / "bench.md", markdown(agent, found[agent], tier))
     except KeyboardInterrupt:
         click.echo("interrupted: the same command goes on", err=True)
@@ -84,11 +85,6 @@ def bench(
             for row in _rows(each):
                 table.add_row(*row)
             shared.wide_console().print(table)
-
-
-def _games(agent: str, chosen: list[Board], tier: str) -> int:
-    played = (board for board in chosen if can_play(agent, board))
-    return sum(2 * TIERS[tier].pairs * len(board.anchors) for board in played)
 
 
 COLUMNS: Final = ("board", "rating", "95 %", "games", "illegal", "keeps value", "ms/move")

@@ -128,9 +128,8 @@ class Desk:
         try:
             with self._lock:
                 if asked.text is not None:
-                    self._offer.environment(
-                        asked.game, asked.options
-                    )  # refuses what is not offered
+                    # A game that is not offered would be imported.
+                    self._offer.environment(asked.game, asked.options)
                     tree = read_pasted(asked.text, asked.game, asked.options)
                     self._send({"type": "tree", "number": asked.number, **_tree_view(tree)})
                 elif asked.save is not None:
@@ -278,9 +277,8 @@ def _file_of(asked: Look, kept: Kept) -> Values:
     if kept.film:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"{asked.game}.gif"
-            write_gif(path, film_of(next(tree.records())))
+            write_gif(path, film_of(tree.main_line()))
             return {"name": path.name, "base64": base64.b64encode(path.read_bytes()).decode()}
     if asked.game in NUMBERS:
         return {"name": f"{asked.game}.sgf", "text": write_variations(tree)}
-    record = next(tree.records())
-    return {"name": f"{asked.game}.json", "text": as_text(record)}
+    return {"name": f"{asked.game}.json", "text": as_text(tree.main_line())}

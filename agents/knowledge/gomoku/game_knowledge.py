@@ -78,9 +78,8 @@ class GomokuKnowledge(GameKnowledge):
         """A win of the player to move by threats."""
         if is_opening(view.game, view.root):
             return None
-        looked = pattern_view(view, self.scores)
-        solver = ThreatSolver(looked.game, looked.compiles)
-        line = solver.solve(looked.root, THREATS, seconds=THREAT_SECONDS)
+        looked = self.search_view(view)
+        line = self.win_finder(looked).solve(looked.root, THREATS, seconds=THREAT_SECONDS)
         if line is None:
             return None
         return SureWin(int(view.game.to_play(view.root)), tuple(line), tuple(line))
