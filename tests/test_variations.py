@@ -1,12 +1,14 @@
 """Games with variations: written as SGF and read back, and read as other programs write them."""
 
 import random
+from contextlib import nullcontext
 
 import pytest
 
+from agents.core.reading import read_text
 from agents.records import StartPosition
 from agents.records.record import rules_of
-from agents.records.sgf import read_sgf, read_variations, write_variations
+from agents.records.sgf import read_sgf, read_variations, sgf_encodings, write_variations
 from agents.records.variations import ROOT, Variation, Variations
 from hexenv.games import base
 
@@ -144,3 +146,33 @@ def test_damaged_and_endless_files_are_refused(text):
 def test_a_parent_comes_first():
     with pytest.raises(ValueError, match="parent"):
         Variations("hex", (), (Variation(0, 3),))
+
+
+@pytest.mark.parametrize("number", ["", "GM[1]", "GM[5]"])
+def test_a_file_that_names_no_game_of_ours_is_read_as_the_given_one(number):
+    text = f"(;{number}SZ[15];B[hh](;W[ig];B[gg])(;W[hg]))"
+    with pytest.raises(ValueError, match=r"the game can be given"):
+        list(read_variations(text))
+    tree = only(read_variations(text, "gomoku"))
+    assert [move.parent for move in tree.moves] == [ROOT, 0, 1, 0]
+    assert len(tree.left_out) == (number != "")
+
+
+def test_cells_of_hex_tell_the_game():
+    assert only(read_sgf("(\n;B[c1]\n;W[f6])")).game == "hex"
+
+
+@pytest.mark.parametrize(
+    ("named", "used"),
+    [("gb2312", "gbk"), ("gb2312", "utf-8"), ("utf-8", "gbk"), ("cp932", "cp932")],
+)
+def test_encodings_as_other_programs_name_them(named, used, tmp_path):
+    comment = "開局" if used == "cp932" else "开局濤" + "㈠"  # the last one is not in GB 2312
+    file = tmp_path / "game.sgf"
+    file.write_bytes(f"(;GM[4]CA[{named}];B[hh]C[{comment}])".encode(used, "replace"))
+    is_wrong = (named, used) in {("gb2312", "utf-8"), ("utf-8", "gbk")}
+    with pytest.warns(UserWarning, match="encoding") if is_wrong else nullcontext():
+        text = read_text(file, sgf_encodings)
+    tree = only(read_variations(text))
+    assert [move.action for move in tree.moves] == [7 * 15 + 7]
+    assert (tree.moves[0].comment == comment) == ((named, used) != ("utf-8", "gbk"))

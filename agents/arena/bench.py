@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
+from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +23,7 @@ import hexenv
 from agents.arena.accuracy import SolvedPosition, measure, own_sets, spread
 from agents.arena.anchors import Anchors, rating_of
 from agents.arena.match import close
+from agents.arena.openings import read_openings
 from agents.arena.ratings import Rating
 from agents.arena.recommended import Board, boards
 from agents.arena.results import PlayedGame
@@ -109,6 +111,13 @@ def slug(text: str) -> str:
     return re.sub(r"[^a-z0-9.]+", "-", text.lower()).strip("-")
 
 
+def openings_of(board: Board) -> tuple[str, ...]:
+    """The balanced openings of a board; their file says by which command they were found."""
+    file = files("agents.arena") / "balanced" / f"{slug(board.name)}.txt"
+    with as_file(file) as path:
+        return read_openings(path, board.game, board.options)
+
+
 def can_play(agent: str, board: Board) -> bool:
     """Whether an agent plays a board at all: one for another game refuses its start."""
     env = make_environment(board.game, board.options)
@@ -178,12 +187,18 @@ def _on_board(
     workers: int | None,
     on_game: Callable[[int], object],
 ) -> BoardResult:
-    anchors = Anchors(board.game, board.anchors, board.options, board.opening_plies)
+    anchors = Anchors(board.game, board.anchors, board.options)
     file = folder / f"{slug(board.name)}.jsonl"
     label = f"this: {agent}"  # an anchor may be measured, too
     entrants = [Entrant(label, agent), *anchors.elo]
     tournament = Tournament(
-        anchors.game, entrants, "gauntlet", tier.pairs, anchors.opening_plies, seed, anchors.options
+        board.game,
+        entrants,
+        "gauntlet",
+        tier.pairs,
+        seed=seed,
+        options=board.options,
+        openings=openings_of(board),
     )
     with closing(TournamentRun(tournament, file, workers=workers)) as run:
         for _ in run:

@@ -1,11 +1,20 @@
-"""Random openings of pairs of games: the seed and the pair determine them."""
+"""The openings of pairs of games, random or of a list: the seed and the pair determine them."""
 
-from typing import Any, Final
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
+from agents.core.reading import names_file, read_text
 from agents.planning.environment import UnfitEnvironmentError, View
 from agents.planning.view import planner_view
+from agents.records.formats import load_games
+from agents.records.record import GameRecord
+from hexenv.envs.aec import BoardEnv
+from hexenv.games import notation
 
 OF_OPENINGS, OF_ENVIRONMENTS, OF_AGENTS = range(3)
 """Uses of random numbers in a tournament: the second number of their seeds."""
@@ -17,7 +26,7 @@ DRAWS_FOR_ANY: Final = 1000
 
 
 def opening_view(env: Any, plies: int) -> View | None:
-    """What `Openings` of so many plies need of an environment after `reset`.
+    """What `RandomOpenings` of so many plies need of an environment after `reset`.
 
     Raises:
         UnfitEnvironmentError: If it cannot be planned in, which openings of 0 plies do not need.
@@ -30,8 +39,16 @@ def opening_view(env: Any, plies: int) -> View | None:
         ) from None
 
 
-class Openings:
-    """The openings of a pairing: random legal actions.
+class Openings(Protocol):
+    """The openings of a pairing."""
+
+    def __getitem__(self, pair: int) -> tuple[int, ...]:
+        """The actions that a pair of its games begins with."""
+        ...
+
+
+class RandomOpenings:
+    """Openings of random legal actions.
 
     If possible, each leads to a different position. After an opening the game is not over,
     and the player to move cannot win at once. When no new one is found, the known ones are used
@@ -86,12 +103,12 @@ class Openings:
 
 
 def new_openings(env: Any, plies: int, seed: int) -> Openings:
-    """The openings of the only pairing, in an environment after `reset`.
+    """Random openings of the only pairing, in an environment after `reset`.
 
     Raises:
-        ValueError: As `opening_view` and `Openings`.
+        ValueError: As `opening_view` and `RandomOpenings`.
     """
-    return Openings(opening_view(env, plies), plies, seed)
+    return RandomOpenings(opening_view(env, plies), plies, seed)
 
 
 def random_opening(view: View, plies: int, rng: np.random.Generator) -> tuple[int, ...] | None:
@@ -121,3 +138,94 @@ def random_opening(view: View, plies: int, rng: np.random.Generator) -> tuple[in
         if game.is_terminal(after) and game.outcome(after, player) > 0:
             return None
     return tuple(opening)
+
+
+# ---- lists ---------------------------------------------------------------------------------------
+
+
+class ListedOpenings:
+    """Openings of a list, in a random order.
+
+    When all have been played they come again, in another order and as images by the game's
+    symmetries.
+
+    Args:
+        openings: Actions of each; one at least.
+        symmetries: Of the game, ``(symmetries, actions)``.
+        seed: Of order and images.
+        pairing: The number of the pairing.
+    """
+
+    def __init__(
+        self,
+        openings: Sequence[tuple[int, ...]],
+        symmetries: NDArray[np.int32],
+        seed: int,
+        pairing: int = 0,
+    ) -> None:
+        self._openings, self._symmetries = openings, symmetries
+        self._seed, self._pairing = seed, pairing
+        self._round, self._order, self._images = -1, list[int](), list[int]()
+
+    def __getitem__(self, pair: int) -> tuple[int, ...]:
+        count = len(self._openings)
+        number, place = divmod(pair, count)
+        if number != self._round:
+            rng = np.random.default_rng([self._seed, OF_OPENINGS, self._pairing, number])
+            self._order = rng.permutation(count).tolist()
+            drawn = rng.integers(len(self._symmetries), size=count)
+            self._images = (drawn if number else 0 * drawn).tolist()  # the first is the identity
+            self._round = number
+        image = self._symmetries[self._images[place]]
+        return tuple(int(image[action]) for action in self._openings[self._order[place]])
+
+
+def parse_openings(env: Any, openings: Sequence[str]) -> list[tuple[int, ...]]:
+    """The actions of openings in the notation of an environment's game.
+
+    Raises:
+        ValueError: If there are no rules to read them by, a move is wrong, or one ends the game.
+    """
+    raw = env.unwrapped
+    if not isinstance(raw, BoardEnv):
+        raise ValueError(f"expected openings of a game by the rules of hexenv, got {raw}")
+    found: list[tuple[int, ...]] = []
+    for number, text in enumerate(openings, 1):
+        try:
+            actions = notation.parse_moves(raw.game, text)
+            state = notation.play(raw.game, actions)
+        except ValueError as error:
+            raise ValueError(f"opening {number}, {text!r}: {error}") from None
+        if raw.game.is_terminal(state):
+            raise ValueError(f"opening {number}: expected one that does not end the game, {text!r}")
+        found.append(tuple(actions))
+    return found
+
+
+def read_openings(
+    path: str | os.PathLike[str], game: str, options: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """The openings in a file, each as text.
+
+    A file ``.txt`` has one in a line; empty lines, and what follows a ``#``, are skipped. Of the
+    games in any other file that `agents.records.formats.load_games` reads, all moves count.
+
+    Raises:
+        OSError: If it cannot be read.
+        ValueError: If there is none in it, or it is damaged.
+    """
+    if Path(path).suffix.lower() == ".txt":
+        lines = [line.partition("#")[0].strip() for line in read_text(path).splitlines()]
+        found = [line for line in lines if line]
+    else:
+        found = [_moves_of(record) for record in load_games(path, game, options)]
+    with names_file(path):
+        if not found:
+            raise ValueError("expected an opening, got none")
+    return tuple(found)
+
+
+def _moves_of(record: GameRecord) -> str:
+    if record.start is not None:
+        raise ValueError("expected openings from the start of the game, got one of a position")
+    return notation.moves_text(record.rules(), list(record.actions))

@@ -26,7 +26,6 @@ class Board(NamedTuple):
         name: In words.
         game: A game of `hexenv`.
         options: ``key=value`` texts for it.
-        opening_plies: Random plies that every pair of games begins with.
         anchors: Agents with their fixed ratings, the weakest first.
         levels: Those of them that pages propose.
     """
@@ -34,7 +33,6 @@ class Board(NamedTuple):
     name: str
     game: str
     options: tuple[str, ...]
-    opening_plies: int
     anchors: dict[str, float]
     levels: tuple[str, ...]
 
@@ -50,7 +48,6 @@ def boards() -> tuple[Board, ...]:
             one["name"],
             one["game"],
             tuple(one["options"]),
-            one["opening_plies"],
             {agent: float(numbers[0]) for agent, numbers in one["anchors"].items()},
             tuple(one["levels"]),
         )

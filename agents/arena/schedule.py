@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 
 from agents.arena.match import check_playable
-from agents.arena.openings import OF_ENVIRONMENTS, Openings, opening_view
+from agents.arena.openings import (
+    OF_ENVIRONMENTS,
+    ListedOpenings,
+    Openings,
+    RandomOpenings,
+    opening_view,
+    parse_openings,
+)
 from agents.arena.specification import Tournament
 from agents.registry import make_environment
 
@@ -51,7 +58,7 @@ class Schedule:
     """All games of a tournament.
 
     Raises:
-        ValueError: If the game cannot be played, or has no openings of `opening_plies` plies.
+        ValueError: If the game cannot be played, or has no such openings.
     """
 
     def __init__(self, tournament: Tournament) -> None:
@@ -60,11 +67,7 @@ class Schedule:
         try:
             env.reset(seed=stream_seed(tournament.seed, OF_ENVIRONMENTS))
             check_playable(env)
-            view = opening_view(env, tournament.opening_plies)
-            self._openings = [
-                Openings(view, tournament.opening_plies, tournament.seed, pairing)
-                for pairing in range(len(tournament.pairings))
-            ]
+            self._openings = _openings(tournament, env)
         finally:
             env.close()
 
@@ -79,3 +82,15 @@ class Schedule:
         pairing, first = divmod(rest, 2)
         opening = self._openings[pairing][pair]
         return ScheduledGame(number, pairing, pair, pairings[pairing], first, opening)
+
+
+def _openings(tournament: Tournament, env: Any) -> list[Openings]:
+    """The openings of each pairing."""
+    seed, pairings = tournament.seed, range(len(tournament.pairings))
+    if tournament.openings:
+        listed = parse_openings(env, tournament.openings)
+        images = env.unwrapped.game.symmetries()
+        return [ListedOpenings(listed, images, seed, pairing) for pairing in pairings]
+    plies = tournament.opening_plies
+    view = opening_view(env, plies)
+    return [RandomOpenings(view, plies, seed, pairing) for pairing in pairings]

@@ -116,7 +116,7 @@ class Tournament:
     """A tournament, fully described: the same description gives the same games.
 
     Every pairing of two agents plays `pairs` pairs of games. Both games of a pair start from the
-    same random opening, with the sides swapped.
+    same opening, with the sides swapped.
 
     Examples:
         >>> tournament = Tournament("hex", ["uct", "rave", "greedy"], pairs=10)
@@ -131,10 +131,12 @@ class Tournament:
         kind: ``"round-robin"``: every two agents meet; ``"gauntlet"``: the first meets each of the
             others; ``"pair"``: there are two agents.
         pairs: Pairs of games in each pairing; with `sprt` the most there can be.
-        opening_plies: Length of the openings; 0 for none.
+        opening_plies: Length of random openings; 0 for none. It has no effect beside `openings`.
         seed: Of all random numbers: openings, environments and agents.
         options: ``key=value`` texts for the game.
         sprt: When a match of two may stop early; only for ``"pair"``.
+        openings: Openings to choose from instead of random ones, each in the notation of the game:
+            see `agents.arena.openings.ListedOpenings`.
 
     Raises:
         ValueError: Naming the wrong value.
@@ -148,6 +150,7 @@ class Tournament:
     seed: Annotated[int, Meta(ge=0)] = 0
     options: Sequence[str] = ()
     sprt: Sprt | None = None
+    openings: Sequence[str] = ()
     entrants: tuple[Entrant, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -158,6 +161,9 @@ class Tournament:
             raise ValueError(f"expected agents as a list, got {agents!r}")
         options = tuple(convert(self.options, Sequence[str], "options"))
         object.__setattr__(self, "options", options)
+        object.__setattr__(
+            self, "openings", tuple(convert(self.openings, Sequence[str], "openings"))
+        )
         if self.options and not isinstance(self.game, str):
             raise ValueError(f"expected no options for a function, got {list(self.options)}")
         check_fields(self, "kind", "pairs", "opening_plies", "seed")
@@ -205,6 +211,7 @@ class Tournament:
             "opening_plies": self.opening_plies,
             "seed": self.seed,
             "sprt": None if self.sprt is None else asdict(self.sprt),
+            "openings": list(self.openings),
         }
 
     @classmethod

@@ -60,11 +60,16 @@ from hexenv.games.hex import Hex
 
 # ---- text ----------------------------------------------------------------------------------------
 
+WIDER: Final = {"gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932", "euc_kr": "cp949"}
+"""Encodings under whose names programs write a wider one."""
 CHARSET: Final = re.compile(rb"(?<![A-Za-z])CA\s*\[\s*([^\]\\]*?)\s*\]")
 
 
 def sgf_encodings(data: bytes) -> Sequence[str]:
-    """The encoding that a file names, or those that it may be in."""
+    """The encoding that a file names, and those that it may be in.
+
+    Moves are the same in all of them; the last one reads any bytes.
+    """
     named = CHARSET.search(data)
     if named is None or not named[1]:
         return utf_8_or_latin_1(data)
@@ -76,7 +81,13 @@ def sgf_encodings(data: bytes) -> Sequence[str]:
     except (LookupError, ValueError):
         line = data.count(b"\n", 0, named.start()) + 1
         raise error_at(line, f"expected the name of an encoding, got CA[{name[:20]}]") from None
-    return (UTF_8 if codec.name == "utf-8" else codec.name,)
+    found = UTF_8 if codec.name == "utf-8" else WIDER.get(codec.name, codec.name)
+    try:
+        data.decode(found)
+    except ValueError:
+        warn_user(f"the text is not in the encoding that it names, {name}: comments may be wrong")
+        return utf_8_or_latin_1(data)
+    return (found,)
 
 
 # ---- syntax --------------------------------------------------------------------------------------
@@ -88,7 +99,7 @@ MOST_NODES: Final = 100_000
 """Of a game, with its variations."""
 MOST_DEPTH: Final = 10_000
 """Of variations within variations."""
-MOST_STEPS: Final = 50_000
+MOST_STEPS: Final = 200_000
 """Of all lines of play of a game, where variations are read; lines count what they share, too."""
 START: Final = re.compile(r"\(\s*;")
 """Start of a collection; text before it is ignored."""
@@ -215,6 +226,7 @@ DEFAULT_SIZES: Final = {"hex": "11", "gomoku": "15"}
 SWAPS: Final = ("swap-pieces", "swap-sides", "swap")
 LETTERS: Final = re.compile("[a-z]{2}")
 """A cell of Gomoku, and of Hex in Little Golem."""
+HEX_CELL: Final = re.compile("[a-z][0-9]{1,2}")
 ENDS: Final = {"resign": "resigned", "forfeit": "forfeit"}
 """Moves that end a game, and the reasons in the record."""
 REASONS: Final = {"resigned": "Resign", "time": "Time", "forfeit": "Forfeit", "not played out": ""}
@@ -265,11 +277,13 @@ def read_sgf(
 ) -> Iterator[GameRecord]:
     """The records of the games in a file.
 
-    `game` is for a file that does not say. `options`, ``key=value`` texts, override the file.
+    `game` is for a file that does not say, or says one that is not known. `options`, ``key=value``
+    texts, override the file.
     """
     for number, tree in enumerate(trees(text), 1):
         main, *others = tree.ends()
         reader = _Reader([tree.nodes[at] for at in tree.way(main)], game, options)
+        reader.play()
         record = reader.record()
         if others:
             s = "s" if len(others) > 1 else ""
@@ -302,7 +316,10 @@ class _Merger:
         self._texts: dict[int, list[tuple[str, str]]] = {ROOT: []}  # comments and rest by place
 
     def variations(self) -> Variations:
-        tree, steps = self._tree, 0
+        tree = self._tree
+        ways = [tree.way(end) for end in tree.ends()]
+        if sum(map(len, ways)) > MOST_STEPS:
+            raise ValueError(f"expected lines of at most {MOST_STEPS} nodes in all, got more")
         has_swap = any(
             value.strip().lower() in SWAPS
             for node in tree.nodes
@@ -311,27 +328,21 @@ class _Merger:
             for value in node[name].values
         )
         main: GameRecord | None = None
-        for end in tree.ends():
-            way = tree.way(end)
-            steps += len(way)
-            if steps > MOST_STEPS:
-                raise ValueError(f"expected lines of at most {MOST_STEPS} nodes in all, got more")
+        for way in ways:
             try:
-                reader = _Reader(
-                    [tree.nodes[at] for at in way], self._game, self._options, has_swap
-                )
-                record = reader.record()
-                about = record.options, record.start
-                if main is not None and about != (main.options, main.start):
+                nodes = [tree.nodes[at] for at in way]
+                reader = _Reader(nodes, self._game, self._options, has_swap)
+                reader.play()
+                main = main or reader.record()
+                if (reader.options, reader.start) != (main.options, main.start):
                     raise ValueError("expected a variation that begins as the main line")
             except ValueError as error:
                 if main is None:
                     raise
                 self._told.append(f"a variation left out: {error}")
                 continue
-            main = main or record
             self._told += [told for told in reader.told if told not in self._told]
-            self._add(way, record.actions, reader)
+            self._add(way, reader.actions, reader)
         assert main is not None  # a game has a node
         comment, rest = self._text_of(ROOT)
         moves = [
@@ -410,6 +421,9 @@ class _Reader:
         self._has_swap = has_swap or any(play.text in SWAPS for play in self._plays)
         self._names = ("PW", "PB") if self.white_begins else ("PB", "PW")
         self._rules = self._make_rules(options)
+        self.actions: list[int] = []
+        self.start: StartPosition | None = None
+        self._state = base.new_state(self._rules)
         self._ending: tuple[int, str] | None = None  # outcome for player 0, and why
 
     def _value(self, name: str, otherwise: str = "") -> tuple[str, int]:
@@ -423,11 +437,18 @@ class _Reader:
         return first is not None and first.colour == 1 and bool(LETTERS.fullmatch(first.text))
 
     def _name_game(self, wanted: str | None) -> str:
-        number, line = self._value("GM", NUMBERS.get(wanted or "", ""))
+        number, line = self._value("GM")
         found = next((name for name, known in NUMBERS.items() if known == number), None)
+        if wanted in NUMBERS and found is None:
+            if number:
+                self.told.append(f"GM[{number[:20]}] is read as {wanted}")
+            return wanted
+        if found is None and not number and self._plays and HEX_CELL.fullmatch(self._plays[0].text):
+            found = "hex"
         if found is None or wanted not in (None, found):
             of = NUMBERS if wanted is None else [wanted]
-            raise error_at(line, f"expected a game of {', '.join(of)}, got GM[{number[:20]}]")
+            hint = " (the game can be given)" if wanted is None else ""
+            raise error_at(line, f"expected a game of {', '.join(of)}, got GM[{number[:20]}]{hint}")
         return found
 
     def _make_rules(self, options: Sequence[str]) -> Game:
@@ -447,9 +468,9 @@ class _Reader:
         else:
             said["board_size"] = (columns, rows) if self._mirrored else (rows, columns)
             said["swap"] = "swap" in rule or self._has_swap
-        self._options = options_text(self._game, said, options)
+        self.options = options_text(self._game, said, options)
         try:
-            return rules_of(self._game, self._options)
+            return rules_of(self._game, self.options)
         except ValueError as error:
             raise error_at(line, error) from None
 
@@ -458,38 +479,43 @@ class _Reader:
         """Whether the game, written again, has its cells elsewhere than the file."""
         return self.white_begins or bool(self._mirrored) != self._is_swapped
 
-    def record(self) -> GameRecord:
-        rules, state = self._rules, base.new_state(self._rules)
-        actions: list[int] = []
-        start: StartPosition | None = None
-        number = 0
+    def play(self) -> None:
+        """Follow the nodes to the end, once."""
+        rules, number = self._rules, 0
         for event in self._events:
             try:
                 if isinstance(event, SetUp):
-                    stood = self._set_up(event, state, self._plays[number : number + 1])
+                    stood = self._set_up(event, self._state, self._plays[number : number + 1])
                     if stood is not None:
-                        if actions:
-                            self.told.append(f"moves left out before a set-up: {len(actions)}")
-                        state, actions = stood, []
+                        if self.actions:
+                            self.told.append(f"moves left out before a set-up: {len(self.actions)}")
+                        self._state, self.actions = stood, []
                         self.nodes_of_moves = []
-                        start = StartPosition.of(rules, state)
+                        self.start = StartPosition.of(rules, stood)
                     continue
                 number += 1
-                action = self._action(event, number - 1, int(rules.to_play(state)))
+                action = self._action(event, number - 1, int(rules.to_play(self._state)))
                 if action is None:
                     break
-                actions.append(notation.check_action(rules, state, action))
-                self.nodes_of_moves.append(event.node)
+                notation.check_action(rules, self._state, action)
             except ValueError as error:
                 raise error_at(event.line, error) from None
-            rules.step(state, action)
+            self.actions.append(action)
+            self.nodes_of_moves.append(event.node)
+            rules.step(self._state, action)
+        if rules.is_terminal(self._state):
+            by_rules = rules.outcome(self._state, 0), "resigned"
+            if self._ending not in (None, by_rules):
+                raise error_at(self._plays[-1].line, "expected no move after the end of the game")
+
+    def record(self) -> GameRecord:
+        """What has been played, and how it ended."""
+        rules, state = self._rules, self._state
         outcome = rules.outcome(state, 0) if rules.is_terminal(state) else None
-        if outcome is not None and self._ending not in (None, (outcome, "resigned")):
-            raise error_at(self._plays[-1].line, "expected no move after the end of the game")
         outcome, reason = self._result(outcome)
         agents = self._value(self._names[0])[0], self._value(self._names[1])[0]
         about: dict[str, Any] = {"outcome": outcome, "reason": reason, "agents": agents}
-        return GameRecord.of(self._game, self._options, actions, start=start, **about)
+        return GameRecord.of(self._game, self.options, self.actions, start=self.start, **about)
 
     def _set_up(self, event: SetUp, state: State, following: Sequence[Play]) -> State | None:
         """The position with other stones, or another player to move; None if it is the same."""

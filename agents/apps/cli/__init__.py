@@ -17,7 +17,7 @@ __all__ = ["INTERRUPTED", "main"]
 
 NAMES: Final = (
     "accuracy analyse bench compile convert curves data explain gomocup htp learn list match "
-    "network play render review serve topp tournament train"
+    "network openings play render review serve topp tournament train tune"
 )
 COMMANDS: Final = {name: name for name in NAMES.split()} | {
     "compile": "compile_all",

@@ -15,6 +15,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from agents.apps.cli import shared
+from agents.arena.openings import read_openings
 from agents.arena.running import ENGINES, GAME_SECONDS, TournamentRun, check_running
 from agents.arena.specification import KINDS, Tournament
 from agents.arena.standings import Standings, interval_text, remarks, short_names, table_rows
@@ -82,6 +83,11 @@ def new_tournament(given: Mapping[str, Any]) -> tuple[Tournament, Settings]:
 @click.option(
     "--opening-plies", type=click.IntRange(0), help="Random plies to start with.  [default: 2]"
 )
+@click.option(
+    "--openings",
+    type=click.Path(),
+    help="File with openings instead: .txt, one in a line, or games of which all moves count.",
+)
 @click.option("--seed", type=click.IntRange(0), help="Seed of all random numbers.  [default: 0]")
 @click.option("--sprt", metavar="ELO0,ELO1[,ALPHA,BETA]", help="Stop a match of two early.")
 @shared.option_of_game
@@ -98,7 +104,12 @@ def new_tournament(given: Mapping[str, Any]) -> tuple[Tournament, Settings]:
 @shared.plot_option("the ratings")
 @shared.json_option
 def tournament(
-    game: str | None, agents: tuple[str, ...], spec: str | None, as_json: bool, **flags: Any
+    game: str | None,
+    agents: tuple[str, ...],
+    spec: str | None,
+    openings: str | None,
+    as_json: bool,
+    **flags: Any,
 ) -> None:
     """Let agents play GAME, each pair of games from one opening with the sides swapped.
 
@@ -111,6 +122,10 @@ def tournament(
     given = {key: value for key, value in flags.items() if value not in (None, [])}
     with shared.clear_errors():
         described = {} if spec is None else read_object(spec)
+        if openings is not None:
+            about = described | given
+            game_options = tuple(about.get("options", ()))
+            given["openings"] = read_openings(openings, str(about.get("game")), game_options)
     with shared.clear_errors("" if spec is None else f"{spec}: "):
         found, settings = new_tournament({**described, **given})
         settings.check_distinct(spec, settings.results, settings.csv, settings.plot)

@@ -1,0 +1,74 @@
+"""The command `hexenv openings`."""
+
+import json
+import shlex
+
+import click
+from rich.console import Console
+from rich.progress import Progress
+
+from agents.apps.cli import shared
+from agents.arena.balance import ScoredOpening, is_balanced, score_openings
+from agents.core.files import expect_writable, write_text
+
+
+@click.command()
+@click.argument("game")
+@click.argument("agent")
+@click.option("--plies", type=click.IntRange(1), default=2, help="Of an opening.")
+@click.option("--count", type=click.IntRange(1), default=100, help="Openings to be played.")
+@click.option("--games", type=click.IntRange(2), default=20, help="Of each opening.")
+@click.option("--to", type=click.Path(), help="File for the balanced ones, such as openings.txt.")
+@click.option("--results", type=click.Path(), help="File for the games; continued if it exists.")
+@shared.option_of_game
+@shared.seed_option
+@shared.workers_option
+@shared.json_option
+def openings(
+    game: str,
+    agent: str,
+    plies: int,
+    count: int,
+    games: int,
+    to: str | None,
+    results: str | None,
+    options: tuple[str, ...],
+    seed: int,
+    workers: int | None,
+    as_json: bool,
+) -> None:
+    """Find balanced openings of GAME: AGENT plays both sides of random ones.
+
+    Those are kept from which the side that begins scores 40 to 60 %. Tournaments take their file
+    with --openings.
+
+    Example: hexenv openings hex rave:simulations=500 --option board_size=7 --to openings.txt
+    """
+    with shared.clear_errors(), Progress(console=Console(stderr=True), disable=as_json) as bar:
+        if to is not None:
+            expect_writable("to", to)
+        task = bar.add_task("games", total=None)
+
+        def report(played: int, wanted: int) -> None:
+            bar.update(task, completed=played, total=wanted)
+
+        found = score_openings(
+            agent, game, options, plies, count, games, seed, results, workers, report
+        )
+        balanced = [one for one in found if is_balanced(one)]
+        if to is not None:
+            about = ["hexenv", "openings", game, agent, "--plies", plies, "--count", count]
+            about += ["--games", games, "--seed", seed]
+            about += [text for option in options for text in ("--option", option)]
+            lines = [f"# {shlex.join(map(str, about))}", *map(_as_line, balanced)]
+            write_text(to, "\n".join([*lines, ""]))
+    if as_json:
+        click.echo(json.dumps({"openings": [one._asdict() for one in found]}))
+        return
+    for one in balanced:
+        click.echo(_as_line(one))
+    click.echo(f"{len(balanced)} of {len(found)} openings are balanced", err=True)
+
+
+def _as_line(opening: ScoredOpening) -> str:
+    return f"{opening.moves}  # {opening.score:.2f} of {opening.games} games"

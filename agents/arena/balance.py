@@ -1,0 +1,134 @@
+"""Balanced openings: those from which an agent, playing both sides, wins about half the games."""
+
+import os
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from typing import Final, NamedTuple
+
+from agents.arena.openings import RandomOpenings, opening_view
+from agents.arena.results import PlayedGame
+from agents.arena.running import TournamentRun
+from agents.arena.schedule import new_environment
+from agents.arena.specification import Entrant, Tournament
+from hexenv.envs.aec import BoardEnv
+from hexenv.games import notation
+from hexenv.games.base import Game
+
+BALANCED: Final = (0.4, 0.6)
+"""The least and the greatest score of the side that begins, in games of a balanced opening."""
+DRAWN_FOR_ONE: Final = 20
+"""Openings drawn for each that is wanted, until it is given up to find more."""
+
+
+class ScoredOpening(NamedTuple):
+    """An opening and what came of it.
+
+    Attributes:
+        moves: In the notation of the game.
+        score: Points for a game of the side that begins, 0 to 1.
+        games: How many were played.
+    """
+
+    moves: str
+    score: float
+    games: int
+
+
+def score_openings(
+    agent: str,
+    game: str,
+    options: Sequence[str] = (),
+    plies: int = 2,
+    count: int = 100,
+    games: int = 20,
+    seed: int = 0,
+    results: str | os.PathLike[str] | None = None,
+    workers: int | None = None,
+    report: Callable[[int, int], object] = lambda _played, _all: None,
+) -> list[ScoredOpening]:
+    """Let an agent play both sides of random openings.
+
+    Examples:
+        >>> found = score_openings("solver", "tictactoe", count=5, games=2, workers=0)
+        >>> sorted({one.score for one in found})  # a draw, or a win of the side that begins
+        [0.5, 1.0]
+
+    Args:
+        agent: Its text; see `agents.registry`.
+        game: By its name, or ``module:function``.
+        options: Of the game, ``key=value``.
+        plies: Of an opening.
+        count: The most openings. No two of them are images of each other.
+        games: Of each, an even number.
+        seed: Of openings and agents.
+        results: File of the games, from which a run that was stopped goes on.
+        workers: Processes; 0: none, None: as many as processors.
+        report: Called after each game with the number of games played and of all.
+
+    Returns:
+        The openings in the order in which they were drawn.
+
+    Raises:
+        ValueError: If an argument is wrong, the game is not one by the rules of hexenv, or a game
+            failed.
+    """
+    if games < 2 or games % 2:
+        raise ValueError(f"expected an even number of games, got {games}")
+    rules, openings = _drawn(Tournament(game, [agent, agent], options=options), plies, count, seed)
+    tournament = Tournament(
+        game,
+        [Entrant("one", agent), Entrant("other", agent)],
+        kind="pair",
+        pairs=len(openings) * games // 2,
+        seed=seed,
+        options=options,
+        openings=list(openings.values()),
+    )
+    points: dict[int, list[float]] = {key: [] for key in openings}
+    with closing(TournamentRun(tournament, results, workers=workers)) as run:
+        for _ in run:
+            report(len(run.results), tournament.games)
+    for one in run.results.values():
+        if not isinstance(one, PlayedGame):
+            raise ValueError(f"expected games with an outcome, got one without: {one.reason}")
+        outcome = -one.outcome if one.first else one.outcome
+        points[_image_key(rules, one.game.opening)].append((1 + outcome) / 2)
+    return [
+        ScoredOpening(text, sum(points[key]) / len(points[key]), len(points[key]))
+        for key, text in openings.items()
+    ]
+
+
+def is_balanced(opening: ScoredOpening) -> bool:
+    """Whether the side that begins has scored within `BALANCED`."""
+    return BALANCED[0] <= opening.score <= BALANCED[1]
+
+
+def _drawn(
+    tournament: Tournament, plies: int, count: int, seed: int
+) -> tuple[Game, dict[int, str]]:
+    """The rules of a game, and random openings by their `_image_key`."""
+    env = new_environment(tournament)
+    env.reset(seed=seed)
+    if not isinstance(env.unwrapped, BoardEnv):
+        raise ValueError(f"expected a game by the rules of hexenv, got {tournament.game}")
+    rules = env.unwrapped.game
+    openings = RandomOpenings(opening_view(env, plies), plies, seed)
+    found: dict[int, str] = {}
+    for number in range(DRAWN_FOR_ONE * count):
+        actions = openings[number]
+        if number and actions == openings[0]:
+            break  # these were all
+        text = notation.moves_text(rules, list(actions))
+        found.setdefault(_image_key(rules, actions), text)
+        if len(found) == count:
+            break
+    return rules, found
+
+
+def _image_key(rules: Game, actions: Sequence[int]) -> int:
+    """The same number for the positions after actions and after all their images."""
+    return min(
+        int(rules.position_hash(notation.play(rules, image[list(actions)].tolist())))
+        for image in rules.symmetries()
+    )

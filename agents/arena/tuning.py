@@ -1,0 +1,316 @@
+"""Tuning: which values of an agent's parameters win the most games, and which of them matter.
+
+The procedure is fixed. Half of the games look for good values: Optuna's tree-structured Parzen
+estimator (Bergstra et al. 2011) proposes values, and an agent with these plays `TRIAL_GAMES` games
+against the agent as it was. The best `FINALISTS` share a quarter of the games on other openings, as
+the best of many scores is in part luck. The one with the most points in all its games plays the
+last quarter, on openings that nothing was chosen by: these games alone say what was gained.
+"""
+
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from agents.arena.anchors import expect_no_failure
+from agents.arena.running import TournamentRun
+from agents.arena.schedule import stream_seed
+from agents.arena.specification import OPENING_PLIES, Entrant, Tournament
+from agents.arena.standings import PairingStanding
+from agents.core.formats import Format
+from agents.registry import agent_classes, make_agent, parameters, type_hints
+from hexenv.common.extras import library
+from hexenv.common.messages import not_one_of
+from hexenv.common.options import OneOf, Option, Within
+
+FORMAT: Final = Format("hexenv-tuning")
+RESULT: Final = "tuning.json"
+TRIAL_GAMES: Final = 20
+FINALISTS: Final = 5
+LEAST_GAMES: Final = 200
+SPAN: Final = 16.0
+"""A parameter without two finite bounds is tried from a 16th to 16 times its default."""
+WIDEST: Final = 1e4
+"""A range that is wider than so many times its lower end, or 1, is no help."""
+STAGES: Final = ("trial", "finalist", "last")
+BUDGETS: Final = ("simulations", "seconds")
+
+
+@dataclass(frozen=True)
+class Range:
+    """The values of a parameter that are tried: words, or numbers from `low` to `high`.
+
+    Attributes:
+        name: The parameter.
+        words: All its values as texts; empty for a number.
+        low: The least number.
+        high: The greatest.
+        is_whole: Whether it is a whole number.
+        is_log: Whether equal factors count as equal steps.
+    """
+
+    name: str
+    words: tuple[str, ...] = ()
+    low: float = 0.0
+    high: float = 0.0
+    is_whole: bool = False
+    is_log: bool = False
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """What was found.
+
+    Attributes:
+        agent: The agent as it was.
+        best: The agent with the values found.
+        values: These values, as texts.
+        score: Of the best against the agent as it was, in the last games: points for a game.
+        interval: Of 95 % for this score.
+        games: How many last games there were.
+        importance: The share of each parameter in how the scores of the trials differ, by PED-ANOVA
+            (Watanabe, Bansal and Hutter 2023); empty for one parameter.
+        trials: The values of each trial, and its score.
+    """
+
+    agent: str
+    best: str
+    values: dict[str, str]
+    score: float
+    interval: tuple[float, float]
+    games: int
+    importance: dict[str, float]
+    trials: list[tuple[dict[str, str], float]]
+
+    @property
+    def elo(self) -> tuple[float, float, float]:
+        """The gain in Elo, and the ends of its interval, from the score."""
+        low, high = self.interval
+        return elo_of(self.score), elo_of(low), elo_of(high)
+
+
+def elo_of(score: float) -> float:
+    """The difference in Elo at which a score, 0 to 1, is expected; infinite at its ends."""
+    if not 0 < score < 1:
+        return math.copysign(math.inf, score - 0.5)
+    return 400 * math.log10(score / (1 - score))
+
+
+# ---- ranges --------------------------------------------------------------------------------------
+
+
+def ranges_of(agent: str, wanted: Sequence[str] = ()) -> list[Range]:
+    """The ranges of an agent's parameters.
+
+    Args:
+        agent: Its name, with parameters.
+        wanted: ``c``, or ``c=0.1:3`` with a range of one's own, ``k=10:10000:log`` with equal
+            factors, ``playout=fast/decisive`` with words. Without one, all parameters of the
+            variant itself that have a range by their declaration.
+
+    Raises:
+        ValueError: If there is no such parameter, or no range.
+    """
+    name, _, given = agent.partition(":")
+    if name not in agent_classes():
+        raise ValueError(not_one_of("an agent", agent_classes(), name))
+    made, known = agent_classes()[name], parameters(agent_classes()[name])
+    hints = type_hints(made, include_extras=True)
+    set_values = dict(pair.split("=", 1) for pair in given.split(",") if "=" in pair)
+    if not wanted:
+        own = made.__init__.__annotations__
+        every = [_declared(key, hints[key], known[key].default) for key in own if key in known]
+        found = [
+            one for one in every if one is not None and one.name not in (*BUDGETS, *set_values)
+        ]
+        if not found:
+            raise ValueError(f"expected a parameter of {name} with a range, got none: name one")
+        return found
+    found = list[Range]()
+    for text in wanted:
+        key, _, values = text.partition("=")
+        if key not in known or key in BUDGETS:
+            raise ValueError(not_one_of(f"a parameter of {name}", known, key))
+        default = set_values.get(key, known[key].default)
+        one = _given(key, hints[key], values) if values else _declared(key, hints[key], default)
+        if one is None:
+            raise ValueError(f"expected a range for {key}, such as {key}=1:10, got none")
+        found.append(one)
+    return found
+
+
+def _declared(name: str, hint: Any, default: Any) -> Range | None:
+    """The range that a declaration gives; None if it gives none."""
+    kinds, bounds = Option.of(hint)
+    if bool in kinds:
+        return Range(name, ("false", "true"))
+    if isinstance(bounds, OneOf):
+        return Range(name, tuple(bounds.words))
+    if not isinstance(bounds, Within):
+        return None
+    is_whole = int in kinds
+    if bounds.most <= WIDEST * max(bounds.least, 1.0) and bounds.least >= -WIDEST:
+        return Range(name, (), bounds.least, bounds.most, is_whole)
+    try:
+        usual = float(default)
+    except (TypeError, ValueError):
+        return None
+    if not 0 < usual < math.inf:
+        return None
+    low, high = max(usual / SPAN, bounds.least), min(usual * SPAN, bounds.most)
+    low = max(1.0, round(low)) if is_whole else low
+    return Range(name, (), low, high, is_whole, is_log=True)
+
+
+def _given(name: str, hint: Any, text: str) -> Range:
+    """A range as the user writes it."""
+    parts = text.split(":")
+    if len(parts) == 1:
+        return Range(name, tuple(text.split("/")))
+    try:
+        low, high = float(parts[0]), float(parts[1])
+    except ValueError:
+        low = high = math.nan
+    is_log = parts[2:] == ["log"]
+    if not (low < high and math.isfinite(high - low)) or len(parts) > 2 + is_log:
+        raise ValueError(f"expected a range such as {name}=1:10 or {name}=1:10:log, got {text!r}")
+    if is_log and low <= 0:
+        raise ValueError(f"expected a range above 0 for log, got {name}={text}")
+    return Range(name, (), low, high, int in Option.of(hint).kinds, is_log)
+
+
+# ---- the search ----------------------------------------------------------------------------------
+
+
+class _Optimiser:
+    """Optuna's proposals; one seed and the same scores give the same ones."""
+
+    def __init__(self, ranges: Sequence[Range], seed: int) -> None:
+        self._optuna, self._seed = library("optuna", "tune"), seed
+        self._optuna.logging.set_verbosity(self._optuna.logging.WARNING)
+        self._study = self._optuna.create_study(direction="maximize")
+        self._spaces = {one.name: self._space(one) for one in ranges}
+        self.trials: list[tuple[dict[str, Any], float]] = []
+
+    def _space(self, one: Range) -> Any:
+        kinds = self._optuna.distributions
+        if one.words:
+            return kinds.CategoricalDistribution(one.words)
+        if one.is_whole:
+            return kinds.IntDistribution(int(one.low), int(one.high), log=one.is_log)
+        return kinds.FloatDistribution(one.low, one.high, log=one.is_log)
+
+    def propose(self) -> dict[str, Any]:
+        """The values of the next trial."""
+        self._study.sampler = self._optuna.samplers.TPESampler(seed=self._seed + len(self.trials))
+        return self._study.ask(self._spaces).params
+
+    def tell(self, values: dict[str, Any], score: float) -> None:
+        """The score of the values that were proposed last."""
+        self._study.tell(len(self.trials), score)
+        self.trials.append((values, score))
+
+    def importance(self) -> dict[str, float]:
+        """The share of each parameter, the greatest first."""
+        if len(self._spaces) < 2 or len({score for _, score in self.trials}) < 2:
+            return {}
+        judge = self._optuna.importance.PedAnovaImportanceEvaluator()
+        return self._optuna.importance.get_param_importances(self._study, evaluator=judge)
+
+
+def with_values(agent: str, values: Mapping[str, Any]) -> str:
+    """The text of an agent with other values of some parameters."""
+    name, _, given = agent.partition(":")
+    pairs = dict(pair.split("=", 1) for pair in given.split(",") if "=" in pair)
+    pairs |= {key: _text(value) for key, value in values.items()}
+    return name + ":" + ",".join(f"{key}={value}" for key, value in pairs.items())
+
+
+def _text(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def tune(
+    agent: str,
+    game: str,
+    directory: str | os.PathLike[str],
+    options: Sequence[str] = (),
+    ranges: Sequence[Range] = (),
+    games: int = 2000,
+    opening_plies: int = OPENING_PLIES,
+    seed: int = 0,
+    workers: int | None = None,
+    report: Callable[[int, int], object] = lambda _played, _all: None,
+) -> Tuning:
+    """Tune an agent; a run that was stopped goes on from the games in the directory.
+
+    Args:
+        agent: Its text with the budget of each move, such as ``rave:simulations=200``.
+        game: By its name, or ``module:function``.
+        directory: For the games and ``tuning.json``; made if it is not there.
+        options: Of the game, ``key=value``.
+        ranges: What is tried, of `ranges_of`; by default all that has a range.
+        games: To be played in all, about.
+        opening_plies: Random plies that every pair of games begins with.
+        seed: Of all chance.
+        workers: Processes; 0: none, None: as many as processors.
+        report: Called after each game with the number of games played and of all.
+
+    Raises:
+        ValueError: If an argument is wrong, a game failed, or the directory has other games.
+        ImportError: If Optuna is not installed.
+        OSError: If a file cannot be read or written.
+    """
+    if games < LEAST_GAMES:
+        raise ValueError(f"expected at least {LEAST_GAMES} games, got {games}")
+    make_agent(agent)
+    folder = Path(directory)
+    optimiser = _Optimiser(ranges or ranges_of(agent), seed)
+    folder.mkdir(parents=True, exist_ok=True)
+    counts = games // 2 // TRIAL_GAMES, games // 4 // FINALISTS, games // 4
+    wanted = counts[0] * TRIAL_GAMES + min(FINALISTS, counts[0]) * counts[1] + counts[2]
+    done = 0
+
+    def play(stage: str, number: int, values: Mapping[str, Any], count: int) -> PairingStanding:
+        """Games with openings of their own."""
+        nonlocal done
+        own_seed = stream_seed(seed, STAGES.index(stage), number)
+        file = folder / f"{stage}-{number:04}.jsonl"
+        entrants = [Entrant("tuned", with_values(agent, values)), Entrant("as it was", agent)]
+        tournament = Tournament(
+            game, entrants, "pair", max(count // 2, 1), opening_plies, own_seed, options
+        )
+        with closing(TournamentRun(tournament, file, workers=workers)) as run:
+            for _ in run:
+                report(done + len(run.results), wanted)
+            table = run.standings()
+        expect_no_failure(table.failed)
+        done += count
+        return table.pairings[0]
+
+    for number in range(counts[0]):
+        values = optimiser.propose()
+        optimiser.tell(values, play("trial", number, values, TRIAL_GAMES).score or 0.0)
+    by_score = sorted(optimiser.trials, key=lambda trial: -trial[1])[:FINALISTS]
+    finalists: list[tuple[float, dict[str, Any]]] = []
+    for number, (values, score) in enumerate(by_score):
+        again = play("finalist", number, values, counts[1]).score or 0.0
+        points = score * TRIAL_GAMES + again * counts[1]
+        finalists.append((points, values))
+    _, best = max(finalists, key=lambda one: one[0])
+    last = play("last", 0, best, counts[2])
+    found = Tuning(
+        agent,
+        with_values(agent, best),
+        {key: _text(value) for key, value in best.items()},
+        last.score or 0.0,
+        last.interval,
+        last.games,
+        optimiser.importance(),
+        [({key: _text(v) for key, v in each.items()}, score) for each, score in optimiser.trials],
+    )
+    FORMAT.write_json(folder / RESULT, **asdict(found))
+    return found

@@ -1,0 +1,105 @@
+"""Tuning: ranges from declarations, a run that goes on, and what it finds."""
+
+import json
+import math
+
+import pytest
+from click.testing import CliRunner
+
+from agents.apps.cli import main
+from agents.arena.running import TournamentRun
+from agents.arena.tuning import LEAST_GAMES, Range, elo_of, ranges_of, tune
+
+pytest.importorskip("optuna")
+
+
+def test_ranges_come_from_the_declarations():
+    found = {one.name: one for one in ranges_of("rave:simulations=100")}
+    assert found["schedule"].words == ("mse", "hand")
+    assert found["k"] == Range("k", (), 3000 / 16, 3000 * 16, is_whole=False, is_log=True)
+    assert "simulations" not in found
+    assert "c" not in {one.name for one in ranges_of("rave:c=0.1")}  # the user has said it
+
+
+def test_ranges_of_ones_own():
+    wanted = ["k=10:100:log", "c=0:2", "schedule=hand", "plain_every=1:9"]
+    assert ranges_of("rave", wanted) == [
+        Range("k", (), 10, 100, is_whole=False, is_log=True),
+        Range("c", (), 0, 2),
+        Range("schedule", ("hand",)),
+        Range("plain_every", (), 1, 9, is_whole=True),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("agent", "wanted", "message"),
+    [
+        ("rav", (), "did you mean rave"),
+        ("rave", ["q"], "a parameter of rave"),
+        ("rave", ["k=5:1"], "expected a range such as"),
+        ("rave", ["k=0:1:log"], "above 0"),
+        ("rave", ["fpu"], "expected a range for fpu"),
+        ("random", (), "expected a parameter of random"),
+    ],
+)
+def test_what_has_no_range_is_refused(agent, wanted, message):
+    with pytest.raises(ValueError, match=message):
+        ranges_of(agent, wanted)
+
+
+def test_a_run_that_was_stopped_finds_the_same(tmp_path, monkeypatch):
+    ranges = ranges_of("uct", ["c=0.01:30:log", "fpu=0:5"])
+    settings = {"ranges": ranges, "games": LEAST_GAMES, "seed": 2, "workers": 0}
+    first = tune("uct:simulations=8", "tictactoe", tmp_path / "first", **settings)
+    usual, played = TournamentRun.__iter__, []
+
+    def stop_soon(run):
+        for number, result in enumerate(usual(run), 1):
+            played.append(result)
+            yield result
+            if number == 7:
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr(TournamentRun, "__iter__", stop_soon)
+    for _ in range(100):
+        try:
+            again = tune("uct:simulations=8", "tictactoe", tmp_path / "again", **settings)
+            break
+        except KeyboardInterrupt:
+            continue
+    assert again == first
+    assert len(played) == LEAST_GAMES
+    assert set(first.importance) == {"c", "fpu"}
+    assert sum(first.importance.values()) == pytest.approx(1)
+    assert first.interval[0] <= first.score <= first.interval[1]
+
+
+def test_it_finds_what_is_known_to_be_better(tmp_path):
+    result = CliRunner().invoke(
+        main,
+        [
+            "tune",
+            "connect4",
+            "uct",
+            "simulated=1:2",
+            "--games",
+            "200",
+            "--to",
+            str(tmp_path / "no"),
+        ],
+    )
+    assert result.exit_code == 2
+    arguments = ["tune", "tictactoe", "uct:c=50", "c=0.5:50:log", "--simulations", "20"]
+    arguments += ["--games", "400", "--to", str(tmp_path), "--workers", "0", "--json"]
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert found["interval"][0] > 0.5  # c=50 is the worst that can be tried
+    assert json.loads((tmp_path / "tuning.json").read_text())["best"] == found["best"]
+
+
+def test_differences_in_elo():
+    assert elo_of(0.5) == 0
+    assert elo_of(0.76) == pytest.approx(200, abs=1)
+    assert elo_of(1.0) == math.inf
+    assert elo_of(0.0) == -math.inf
