@@ -10,6 +10,7 @@ from typing import Annotated, Any, cast
 
 import numpy as np
 
+from agents.arena.adjudication import Adjudication, Judge
 from agents.arena.intervals import distinct_share
 from agents.arena.openings import new_openings
 from agents.arena.ratings import PairScores
@@ -48,6 +49,8 @@ class GameResult:
         clock: Time that each of the actions took to choose.
         assumed: What each agent's searches assumed although it is false.
         opening: How many of the actions are those of an opening.
+        adjudicated: Why the game was ended, as `agents.arena.adjudication.Verdict` has it; None
+            where it was played to its end.
     """
 
     first: int
@@ -60,6 +63,7 @@ class GameResult:
     clock: tuple[float, ...] = ()
     assumed: tuple[str | None, str | None] = (None, None)
     opening: int = 0
+    adjudicated: str | None = None
 
     @property
     def forfeited_by(self) -> int | None:
@@ -91,6 +95,7 @@ def play_game(
     first: int = 0,
     on_move: OnMove | None = None,
     opening: Sequence[int] = (),
+    adjudication: Adjudication | None = None,
 ) -> GameResult:
     """Play a game that has been reset to its end.
 
@@ -102,6 +107,7 @@ def play_game(
         first: Which of them plays the environment's first agent.
         on_move: Called after each move of an agent.
         opening: Legal actions that are played before the agents are asked.
+        adjudication: When the game is ended early; None: never.
 
     Raises:
         ValueError: If these are not two agents, or the opening is illegal or ends the game.
@@ -112,7 +118,8 @@ def play_game(
     game, played = ForeignGame(env), ForeignState(env)
     seconds, moves, actions, clock = [0.0, 0.0], [0, 0], list(opening), list[float]()
     assumed: list[str | None] = [None, None]
-    illegal, forfeit = None, None
+    illegal, forfeit, verdict = None, None, None
+    judge = None if adjudication is None else Judge(adjudication)
     _play_opening(env, game, played, opening)
     while not is_over(env):
         number = game.to_play(played) ^ first
@@ -131,6 +138,11 @@ def play_game(
         game.step(played, action)
         if on_move is not None:
             on_move(env, number, action)
+        if judge is not None and not is_over(env):
+            verdict = judge.after(number, action, statistics, len(actions))
+            if verdict is not None:
+                outcome = verdict.outcome
+                break
     else:
         outcome = game.outcome(played, first)
     return GameResult(
@@ -144,6 +156,7 @@ def play_game(
         tuple(clock),
         (assumed[0], assumed[1]),
         len(opening),
+        None if verdict is None else verdict.reason,
     )
 
 

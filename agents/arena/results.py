@@ -85,6 +85,8 @@ def as_line(result: Result, labels: tuple[str, ...]) -> dict[str, Any]:
     }
     if result.forfeit is not None:
         line["forfeit"] = result.forfeit
+    if result.adjudicated is not None:
+        line["adjudicated"] = result.adjudicated
     if any(result.assumed):
         line["assumed"] = list(result.assumed)
     return line
@@ -104,6 +106,7 @@ class PlayedLine(Struct):
     seconds: tuple[Seconds, Seconds]
     forfeit: str | None = None
     assumed: tuple[str | None, str | None] = (None, None)
+    adjudicated: str | None = None
 
 
 def from_line(line: Mapping[str, Any], game: ScheduledGame, labels: tuple[str, ...]) -> Result:

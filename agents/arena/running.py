@@ -234,7 +234,9 @@ class Players(Worker):
         about = game_name(tournament), tournament.options, agent_names(tournament, game)
         recorder = Recorder(*about, agents) if self._keeps_records else None
         on_move = recorder and recorder.on_move
-        result = play_game(self._env, agents, game.first, on_move, game.opening)
+        result = play_game(
+            self._env, agents, game.first, on_move, game.opening, tournament.adjudicate
+        )
         record = recorder and recorder.record(result, seed=seed, env=self._env)
         return PlayedGame(**vars(replace(result, clock=())), game=game, record=record)
 

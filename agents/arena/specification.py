@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final, Literal, cast, get_args
 
 from msgspec import Meta
 
+from agents.arena.adjudication import Adjudication
 from agents.core.structured import check_fields, convert, expect_keys, to_structure
 
 Kind = Literal["round-robin", "gauntlet", "pair"]
@@ -137,6 +138,8 @@ class Tournament:
         sprt: When a match of two may stop early; only for ``"pair"``.
         openings: Openings to choose from instead of random ones, each in the notation of the game:
             see `agents.arena.openings.ListedOpenings`.
+        adjudicate: When games are ended early, such as ``"proof"``; see
+            `agents.arena.adjudication.Adjudication`.
 
     Raises:
         ValueError: Naming the wrong value.
@@ -151,6 +154,7 @@ class Tournament:
     options: Sequence[str] = ()
     sprt: Sprt | None = None
     openings: Sequence[str] = ()
+    adjudicate: Adjudication | None = None
     entrants: tuple[Entrant, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -181,6 +185,8 @@ class Tournament:
             if self.kind != "pair":
                 raise ValueError(f'expected kind "pair" for an sprt, got {self.kind!r}')
             object.__setattr__(self, "sprt", Sprt.of(self.sprt))
+        if self.adjudicate is not None:
+            object.__setattr__(self, "adjudicate", Adjudication.of(self.adjudicate))
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -212,6 +218,7 @@ class Tournament:
             "seed": self.seed,
             "sprt": None if self.sprt is None else asdict(self.sprt),
             "openings": list(self.openings),
+            "adjudicate": None if self.adjudicate is None else asdict(self.adjudicate),
         }
 
     @classmethod

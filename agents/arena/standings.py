@@ -85,6 +85,7 @@ class PairingStanding:
             distinct ones: a repeated game adds nothing.
         first_side_wins: Games won by the agent that played the environment's first side.
         distinct: How many of them do not repeat an earlier one, by sides, moves and outcome.
+        normalised_elo: See `agents.arena.ratings.PairScores.normalised_elo`.
     """
 
     agents: tuple[str, str]
@@ -96,6 +97,7 @@ class PairingStanding:
     interval: tuple[float, float]
     first_side_wins: int
     distinct: int
+    normalised_elo: tuple[float, float, float] | None
 
 
 @dataclass(frozen=True)
@@ -127,6 +129,7 @@ class Standings:
         forfeited: Games lost by a forfeit, by whom and why; they count.
         separated: Whether there are two groups of agents, of which one scored no point against the
             other: the games do not say how far apart the two are.
+        adjudicated: Games that were ended early.
     """
 
     tournament: dict[str, Any]
@@ -144,6 +147,7 @@ class Standings:
     is_biased: bool
     forfeited: tuple[dict[str, Any], ...] = ()
     separated: bool = False
+    adjudicated: int = 0
 
     def as_json(self, measured: bool = True) -> dict[str, Any]:
         """A dictionary for JSON.
@@ -271,6 +275,7 @@ def standings(
             for about in [_about(tournament, game)]
         ),
         separated=ratings.separated,
+        adjudicated=sum(game.adjudicated is not None for game in within),
     )
 
 
@@ -325,6 +330,7 @@ def _pairing(
         interval=scores.interval,
         first_side_wins=sum(game.outcome == (1 if game.first == 0 else -1) for game in games),
         distinct=scores.distinct,
+        normalised_elo=scores.normalised_elo,
     )
 
 
@@ -366,6 +372,14 @@ def remarks(standings: Standings) -> list[str]:
             "some agents scored no point against the others, so no game says how far apart the two "
             "groups are: between them, the ratings follow from their prior alone"
         )
+    if len(standings.labels) == 2 and standings.pairings[0].normalised_elo is not None:
+        middle, low, high = standings.pairings[0].normalised_elo
+        found.append(
+            f"normalised Elo of {standings.labels[0]}: {middle:+.0f} (95 %: {low:+.0f} to "
+            f"{high:+.0f})"
+        )
+    if standings.adjudicated:
+        found.append(f"{standings.adjudicated} of {standings.played} games were adjudicated")
     if standings.beyond_stop:
         found.append(f"{standings.beyond_stop} games played after the decision are not counted")
     repeating = [

@@ -205,7 +205,9 @@ def assumed_of(result: Any, first: int) -> tuple[str | None, str | None]:
 
 
 def reason_of(result: Any) -> str | None:
-    """Why a game with this `illegal` and `forfeit` did not end by its rules; None if it did."""
+    """Why a game did not end by its rules; None if it did."""
+    if result.adjudicated is not None:
+        return f"adjudicated: {result.adjudicated}"
     if result.forfeit is not None:
         return f"forfeit: {result.forfeit}"
     return None if result.illegal is None else "illegal action"

@@ -90,6 +90,11 @@ def new_tournament(given: Mapping[str, Any]) -> tuple[Tournament, Settings]:
 )
 @click.option("--seed", type=click.IntRange(0), help="Seed of all random numbers.  [default: 0]")
 @click.option("--sprt", metavar="ELO0,ELO1[,ALPHA,BETA]", help="Stop a match of two early.")
+@click.option(
+    "--adjudicate",
+    metavar="proof,values=N,plies=N",
+    help="End games early: once proven; after N plies in which both are sure; drawn after N.",
+)
 @shared.option_of_game
 @click.option("--engine", type=click.Choice(ENGINES), help="What plays.  [default: processes]")
 @shared.workers_option
