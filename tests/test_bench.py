@@ -59,6 +59,10 @@ def test_one_seed_gives_the_same_figures_also_after_interruptions(tmp_path, monk
     kept = json.loads((tmp_path / "again" / "bench.json").read_text())
     assert kept["suite"] == "hexenv-bench 1"
     assert kept["boards"][0]["rating"]["elo"] == first[0].rating.elo
+    mean, low, high = kept["overall"]
+    assert 0 <= low <= mean <= high <= 1
+    scores = [score for each in kept["boards"][0]["pair_scores"] for score in each]
+    assert len(scores) == first[0].rating.games / 2
 
 
 def test_boards_of_other_games_are_left_out(tmp_path):
@@ -71,9 +75,10 @@ def test_the_command(tmp_path):
     assert result.exit_code == 0, result.output
     agents = json.loads(result.stdout)["agents"]
     ratings = {name: found[0]["rating"] for name, found in agents.items()}
-    assert ratings["greedy"]["low"] < 887 < ratings["greedy"]["high"]  # as the anchors have them
-    assert ratings["random"]["low"] < 521 < ratings["random"]["high"]
+    assert ratings["greedy"]["low"] < 950 < ratings["greedy"]["high"]  # as the anchors have them
+    assert ratings["random"]["low"] < 528 < ratings["random"]["high"]
     assert "| TicTacToe |" in (tmp_path / "greedy" / "bench.md").read_text()
+    assert "TicTacToe & " in (tmp_path / "greedy" / "bench.tex").read_text()
 
 
 @pytest.mark.parametrize(

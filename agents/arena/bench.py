@@ -21,6 +21,7 @@ import numpy as np
 
 import hexenv
 from agents.arena.accuracy import SolvedPosition, measure, own_sets, spread
+from agents.arena.aggregates import interquartile_mean, with_interval
 from agents.arena.anchors import Anchors, rating_of
 from agents.arena.match import close
 from agents.arena.openings import read_openings
@@ -29,6 +30,7 @@ from agents.arena.recommended import Board, boards
 from agents.arena.results import PlayedGame
 from agents.arena.running import TournamentRun
 from agents.arena.specification import Entrant, Tournament
+from agents.arena.standings import scores_of_pairings
 from agents.core.formats import Format
 from agents.registry import make_agent, make_environment
 from hexenv.common.messages import not_one_of
@@ -68,6 +70,7 @@ class BoardResult:
         seconds_per_move: Of the agent, mean.
         accuracy: `agents.arena.accuracy.Accuracy.as_json` on the board's solved positions; None
             where there are none.
+        pair_scores: Of the pairs of games against each anchor, 0 to 1, the weakest anchor first.
         games_file: The file of all games, with their moves.
         games_sha256: Of numbers, outcomes and actions of these games: the same for two runs of one
             seed, if the budget is simulations.
@@ -77,6 +80,7 @@ class BoardResult:
     rating: Rating
     seconds_per_move: float
     accuracy: dict[str, Any] | None
+    pair_scores: list[list[float]]
     games_file: str
     games_sha256: str
 
@@ -174,8 +178,19 @@ def run_bench(
 
         found.append(_on_board(agent, board, folder, amount, seed, workers, on_game))
         about = {"suite": SUITE, "agent": agent, "tier": tier, "seed": seed, "machine": machine()}
-        FORMAT.write_json(folder / RESULT, **about, boards=[asdict(one) for one in found])
+        told = [asdict(one) for one in found]
+        FORMAT.write_json(folder / RESULT, **about, overall=overall(found), boards=told)
     return found
+
+
+def overall(results: Sequence[BoardResult]) -> tuple[float, float, float]:
+    """The interquartile mean of all pairs of games on these boards, and its interval of 95 %.
+
+    It compares agents that were measured on the same boards: each point of it is one against the
+    same anchors.
+    """
+    strata = [np.array(scores) for one in results for scores in one.pair_scores]
+    return with_interval(interquartile_mean, strata)
 
 
 def _on_board(
@@ -204,15 +219,15 @@ def _on_board(
         for _ in run:
             on_game(len(run.results))
     standing = next(one for one in run.standings().agents if one.agent == label)
-    played = [
-        (number, one.outcome, one.actions)
-        for number, one in sorted(run.results.items())
-        if isinstance(one, PlayedGame)
-    ]
+    rating = rating_of(run, anchors)
+    games = [one for _, one in sorted(run.results.items()) if isinstance(one, PlayedGame)]
+    scores = [(one.points / 2).tolist() for one, _ in scores_of_pairings(tournament, games)]
+    played = [(one.game.number, one.outcome, one.actions) for one in games]
     digest = hashlib.sha256(json.dumps(played).encode()).hexdigest()
     accuracy = _accuracy(agent, board, tier, seed, workers)
-    rating = rating_of(run, anchors)
-    return BoardResult(board.name, rating, standing.seconds_per_move, accuracy, file.name, digest)
+    return BoardResult(
+        board.name, rating, standing.seconds_per_move, accuracy, scores, file.name, digest
+    )
 
 
 def _accuracy(

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import Progress, TaskID
 
 from agents.apps.cli import shared
-from agents.arena.bench import SUITE, TIERS, BoardResult, chosen_boards, run_bench, slug
+from agents.arena.bench import SUITE, TIERS, BoardResult, chosen_boards, overall, run_bench, slug
 from agents.arena.standings import interval_text
 from agents.core.files import write_text
 from agents.registry import make_agent
@@ -49,8 +49,8 @@ def bench(
 
     Ratings of one version of the bench are on one scale, whoever measured them: in every game 1000
     is uct:simulations=100. The directory of an agent has all games, bench.json with versions, the
-    machine, seeds and hashes, and the table as Markdown. The same command goes on where it was
-    stopped.
+    machine, seeds and hashes, and the table as Markdown and LaTeX. The same command goes on where
+    it was stopped.
 
     Example: hexenv bench uct:simulations=500 mymodule.MyAgent --board connect4
     """
@@ -73,6 +73,7 @@ def bench(
 
                 found[agent] = run_bench(agent, folder, tier, names, seed, workers, report)
                 write_text(folder / "bench.md", markdown(agent, found[agent], tier))
+                write_text(folder / "bench.tex", latex(agent, found[agent], tier))
     except KeyboardInterrupt:
         click.echo("interrupted: the same command goes on", err=True)
         raise SystemExit(shared.INTERRUPTED) from None
@@ -85,6 +86,8 @@ def bench(
             for row in _rows(each):
                 table.add_row(*row)
             shared.wide_console().print(table)
+            if each:
+                click.echo(overall_text(each))
 
 
 COLUMNS: Final = ("board", "rating", "95 %", "games", "illegal", "keeps value", "ms/move")
@@ -114,4 +117,20 @@ def markdown(agent: str, results: list[BoardResult], tier: str) -> str:
     """The table of an agent as Markdown."""
     rows = [COLUMNS, ["---"] * len(COLUMNS), *_rows(results)]
     table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
-    return f"`{agent}`, {SUITE}, tier {tier}\n\n{table}\n"
+    below = f"\n{overall_text(results)}\n" if results else ""
+    return f"`{agent}`, {SUITE}, tier {tier}\n\n{table}\n{below}"
+
+
+def overall_text(results: list[BoardResult]) -> str:
+    """The score over all boards in words."""
+    mean, low, high = overall(results)
+    return f"interquartile mean of all pairs of games: {mean:.3f} (95 %: {low:.3f} to {high:.3f})"
+
+
+def latex(agent: str, results: list[BoardResult], tier: str) -> str:
+    """The table of an agent as LaTeX, for the package booktabs."""
+    lines = [" & ".join(row) + r" \\" for row in [list(COLUMNS), *_rows(results)]]
+    lines = [line.replace("%", r"\%").replace("<", "$<$").replace(">", "$>$") for line in lines]
+    above = ["% " + agent + f", {SUITE}, tier {tier}", r"\begin{tabular}{lrrrrrr}", r"\toprule"]
+    ends = [r"\bottomrule", r"\end{tabular}", ""]
+    return "\n".join([*above, lines[0], r"\midrule", *lines[1:], *ends])
