@@ -43,6 +43,8 @@ SMALLER = {
     r"^(hexenv accuracy .*)$": r"\1 --limit 2 --seeds 1 --workers 0",
     r"^(hexenv tournament (?!.*--engine).*)$": r"\1 --workers 0",
     r"^hexenv bench .*$": "hexenv bench greedy --board tictactoe --workers 0",  # its anchors search
+    r"^hexenv openings .*$": "hexenv openings hex greedy --option board_size=7 --plies 1"
+    " --count 40 --games 6 --workers 0 --to openings.txt",
     r"^(hexenv topp .*)$": r"\1 --pairs 1 --workers 0",
     r"^(hexenv train (?!.*--describe).*)$": (
         r"\1 --set iterations=2 --set engine=local --set workers=1 --set duel_games=0"
@@ -83,6 +85,7 @@ NOT_RUN = {
     "hexenv curves league=": "needs runs that take minutes; tests/test_progress.py has small ones",
     "--window": "needs a person at a mouse; tests/test_play_window.py clicks",
     "hexenv compile": "needs machine code; tests/test_cli.py compiles",
+    "hexenv tune": "takes minutes; tests/test_tuning.py tunes in small",
     "hexenv serve": "runs until it is stopped; tests/test_serve.py plays on its page",
     "--engine ray": "takes a cluster's start; tests/test_tournament.py does it",
 }
