@@ -43,8 +43,8 @@ SMALLER = {
     r"^(hexenv accuracy .*)$": r"\1 --limit 2 --seeds 1 --workers 0",
     r"^(hexenv tournament (?!.*--engine).*)$": r"\1 --workers 0",
     r"^hexenv bench .*$": "hexenv bench greedy --board tictactoe --workers 0",  # its anchors search
-    r"^hexenv openings .*$": "hexenv openings hex greedy --option board_size=7 --plies 1"
-    " --count 40 --games 6 --workers 0 --to openings.txt",
+    r"^hexenv openings .*$": "hexenv openings hex random --option board_size=7 --plies 1"
+    " --count 10 --games 10 --workers 0 --to openings.txt",
     r"^(hexenv topp .*)$": r"\1 --pairs 1 --workers 0",
     r"^(hexenv train (?!.*--describe).*)$": (
         r"\1 --set iterations=2 --set engine=local --set workers=1 --set duel_games=0"
