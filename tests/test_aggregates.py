@@ -29,9 +29,9 @@ def test_intervals_cover_the_truth():
     many = rng.binomial(2, chances[:, None], size=(8, 100_000)) / 2
     truth = interquartile_mean(many.ravel())
     covered = 0
-    for number in range(400):
+    for number in range(200):
         strata = [rng.binomial(2, chance, size=20) / 2 for chance in chances]
         mean, low, high = with_interval(interquartile_mean, strata, seed=number)
         assert low <= mean <= high
         covered += low <= truth <= high
-    assert 0.92 <= covered / 400 <= 0.99
+    assert 0.91 <= covered / 200 <= 0.99

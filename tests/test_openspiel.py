@@ -1,9 +1,14 @@
 """The games against OpenSpiel's: the same legal actions at every ply, the same end and winner."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from environments import JIT
 
+from agents import RandomAgent
+from agents.arena import play_match, summarise
+from hexenv import connect4_v0, gomoku_v0, hex_v0, tictactoe_v0
 from hexenv.games import connect4, gomoku, hex, notation, tictactoe
 from hexenv.testing import record_game
 
@@ -103,3 +108,28 @@ def test_openspiel_too_plays_a_ply_more_than_cells_after_a_swap():
     assert state.is_terminal()
     assert len(actions) == game.max_plies() == 10
     assert record_game(game, actions).outcomes[-1].tolist() == state.returns()
+
+
+@pytest.mark.parametrize(
+    ("module", "options"),
+    [
+        (hex_v0, {"board_size": 5}),
+        (hex_v0, {"board_size": 4, "swap": True}),
+        (gomoku_v0, {"board_size": 6, "connect": 4}),
+        (connect4_v0, {"rows": 5}),
+        (tictactoe_v0, {}),
+    ],
+)
+def test_a_bot_of_the_example_plays_our_games(module, options, monkeypatch):
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "examples"))
+    from openspiel_bots import MCTS
+
+    first, again = (
+        summarise(
+            list(play_match(module.env(**options), [MCTS(200), RandomAgent()], games=4, seed=3))
+        )
+        for _ in range(2)
+    )
+    assert first.score >= 0.75
+    assert first.illegal_moves == (0, 0)
+    assert (first.wins, first.plies) == (again.wins, again.plies)  # one seed, the same games

@@ -74,6 +74,7 @@ def test_a_run_that_was_stopped_finds_the_same(tmp_path, monkeypatch):
     assert first.interval[0] <= first.score <= first.interval[1]
 
 
+@pytest.mark.slow
 def test_it_finds_what_is_known_to_be_better(tmp_path):
     result = CliRunner().invoke(
         main,

@@ -30,7 +30,7 @@ FORMAT: Final = Format("hexenv-tuning")
 RESULT: Final = "tuning.json"
 TRIAL_GAMES: Final = 20
 FINALISTS: Final = 5
-LEAST_GAMES: Final = 200
+LEAST_GAMES: Final = 100
 SPAN: Final = 16.0
 """A parameter without two finite bounds is tried from a 16th to 16 times its default."""
 WIDEST: Final = 1e4
