@@ -10,11 +10,12 @@ from typing import Any
 
 import pyspiel
 
-from agents import UCT
+from agents import UCT, Statistics
 from agents.arena import play_match, summarise
 from hexenv import connect4_v0
 from hexenv.envs.aec import BoardEnv
 
+SPIEL: Any = pyspiel  # it has no types
 THEIRS = {
     "connect4": "connect_four(rows={0.rows},columns={0.columns},x_in_row={0.connect})",
     "gomoku": "gomoku(size={0.rows},connect={0.connect})",
@@ -26,6 +27,8 @@ THEIRS = {
 
 class Bot:
     """A bot of OpenSpiel; a class for one gives `new_bot`."""
+
+    statistics: Statistics | None = None
 
     def __init__(self, seed: int | None = None) -> None:
         self._seed = seed or 0
@@ -43,7 +46,7 @@ class Bot:
         """The bot's action after the game's moves so far."""
         raw: BoardEnv = env.unwrapped
         theirs = THEIRS[raw.game.name].format(raw.game)
-        state = pyspiel.load_game(theirs).new_initial_state()
+        state = SPIEL.load_game(theirs).new_initial_state()
         for action in raw.actions:
             state.apply_action(action)
         if self._bot is None:
@@ -66,9 +69,9 @@ class MCTS(Bot):
 
     def new_bot(self, game: Any, seed: int) -> Any:
         """OpenSpiel's ``MCTSBot``, which proves what it can."""
-        evaluator = pyspiel.RandomRolloutEvaluator(1, seed)
+        evaluator = SPIEL.RandomRolloutEvaluator(1, seed)
         megabytes = 1000
-        return pyspiel.MCTSBot(
+        return SPIEL.MCTSBot(
             game, evaluator, self._c, self._simulations, megabytes, True, seed, False
         )
 

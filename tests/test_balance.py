@@ -9,7 +9,7 @@ from agents.apps.cli import main
 from agents.arena import Tournament
 from agents.arena.balance import is_balanced, score_openings
 from agents.arena.bench import openings_of
-from agents.arena.openings import read_openings
+from agents.arena.opening_files import read_openings
 from agents.arena.recommended import boards
 from agents.arena.schedule import Schedule
 from agents.registry import make_environment

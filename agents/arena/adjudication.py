@@ -69,9 +69,9 @@ class Verdict(NamedTuple):
 
 
 class Judge:
-    """Follows one game."""
+    """Follows one game; without a rule it lets the game be."""
 
-    def __init__(self, rule: Adjudication) -> None:
+    def __init__(self, rule: Adjudication | None) -> None:
         self._rule = rule
         self._winner, self._sure = 0, 0
 
@@ -80,6 +80,8 @@ class Judge:
 
         `plies` is how many there were since the start of the game.
         """
+        if self._rule is None:
+            return None
         side = -1 if number else 1
         proven = getattr(statistics, "proven", None)
         if proven is not None and getattr(statistics, "assumed", None) is None:

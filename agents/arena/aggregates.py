@@ -19,8 +19,8 @@ def interquartile_mean(scores: Floats) -> Floats:
     """The mean of the middle half of ``(..., n)`` scores."""
     ordered = np.sort(scores, axis=-1)
     count = scores.shape[-1]
-    place = np.arange(count)
-    inside = np.minimum(place + 1, 0.75 * count) - np.maximum(place, 0.25 * count)
+    place: Floats = np.arange(count, dtype=np.float64)
+    inside: Floats = np.minimum(place + 1, 0.75 * count) - np.maximum(place, 0.25 * count)
     weights = np.maximum(inside, 0.0)
     return (ordered * weights).sum(-1) / weights.sum()
 

@@ -1,12 +1,12 @@
 """Balanced openings: those from which an agent, playing both sides, wins about half the games."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from typing import Final, NamedTuple
 
 from agents.arena.openings import RandomOpenings, opening_view
-from agents.arena.results import PlayedGame
+from agents.arena.results import PlayedGame, Result
 from agents.arena.running import TournamentRun
 from agents.arena.schedule import new_environment
 from agents.arena.specification import Entrant, Tournament
@@ -84,19 +84,25 @@ def score_openings(
         options=options,
         openings=list(openings.values()),
     )
-    points: dict[int, list[float]] = {key: [] for key in openings}
     with closing(TournamentRun(tournament, results, workers=workers)) as run:
         for _ in run:
             report(len(run.results), tournament.games)
-    for one in run.results.values():
-        if not isinstance(one, PlayedGame):
-            raise ValueError(f"expected games with an outcome, got one without: {one.reason}")
-        outcome = -one.outcome if one.first else one.outcome
-        points[_image_key(rules, one.game.opening)].append((1 + outcome) / 2)
+    points = _points(rules, run.results.values())
     return [
         ScoredOpening(text, sum(points[key]) / len(points[key]), len(points[key]))
         for key, text in openings.items()
     ]
+
+
+def _points(rules: Game, results: Iterable[Result]) -> dict[int, list[float]]:
+    """What the side that begins has scored in each game, by the `_image_key` of its opening."""
+    found: dict[int, list[float]] = {}
+    for one in results:
+        if not isinstance(one, PlayedGame):
+            raise ValueError(f"expected games with an outcome, got one without: {one.reason}")
+        outcome = -one.outcome if one.first else one.outcome
+        found.setdefault(_image_key(rules, one.game.opening), []).append((1 + outcome) / 2)
+    return found
 
 
 def is_balanced(opening: ScoredOpening) -> bool:

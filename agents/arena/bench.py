@@ -24,7 +24,7 @@ from agents.arena.accuracy import SolvedPosition, measure, own_sets, spread
 from agents.arena.aggregates import interquartile_mean, with_interval
 from agents.arena.anchors import Anchors, rating_of
 from agents.arena.match import close
-from agents.arena.openings import read_openings
+from agents.arena.opening_files import read_openings
 from agents.arena.ratings import Rating
 from agents.arena.recommended import Board, boards
 from agents.arena.results import PlayedGame

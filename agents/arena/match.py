@@ -119,7 +119,7 @@ def play_game(
     seconds, moves, actions, clock = [0.0, 0.0], [0, 0], list(opening), list[float]()
     assumed: list[str | None] = [None, None]
     illegal, forfeit, verdict = None, None, None
-    judge = None if adjudication is None else Judge(adjudication)
+    judge = Judge(adjudication)
     _play_opening(env, game, played, opening)
     while not is_over(env):
         number = game.to_play(played) ^ first
@@ -138,26 +138,16 @@ def play_game(
         game.step(played, action)
         if on_move is not None:
             on_move(env, number, action)
-        if judge is not None and not is_over(env):
-            verdict = judge.after(number, action, statistics, len(actions))
-            if verdict is not None:
-                outcome = verdict.outcome
-                break
+        verdict = None if is_over(env) else judge.after(number, action, statistics, len(actions))
+        if verdict is not None:
+            outcome = verdict.outcome
+            break
     else:
         outcome = game.outcome(played, first)
-    return GameResult(
-        first,
-        outcome,
-        tuple(actions),
-        illegal,
-        (seconds[0], seconds[1]),
-        (moves[0], moves[1]),
-        forfeit,
-        tuple(clock),
-        (assumed[0], assumed[1]),
-        len(opening),
-        None if verdict is None else verdict.reason,
-    )
+    spent = (seconds[0], seconds[1]), (moves[0], moves[1])
+    ended = None if verdict is None else verdict.reason
+    more = forfeit, tuple(clock), (assumed[0], assumed[1]), len(opening), ended
+    return GameResult(first, outcome, tuple(actions), illegal, *spent, *more)
 
 
 def _play_opening(

@@ -1,19 +1,13 @@
 """The openings of pairs of games, random or of a list: the seed and the pair determine them."""
 
-import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.core.reading import names_file, read_text
 from agents.planning.environment import UnfitEnvironmentError, View
 from agents.planning.view import planner_view
-from agents.records.formats import load_games
-from agents.records.record import GameRecord
-from hexenv.envs.aec import BoardEnv
 from hexenv.games import notation
 
 OF_OPENINGS, OF_ENVIRONMENTS, OF_AGENTS = range(3)
@@ -186,46 +180,17 @@ def parse_openings(env: Any, openings: Sequence[str]) -> list[tuple[int, ...]]:
     Raises:
         ValueError: If there are no rules to read them by, a move is wrong, or one ends the game.
     """
-    raw = env.unwrapped
-    if not isinstance(raw, BoardEnv):
-        raise ValueError(f"expected openings of a game by the rules of hexenv, got {raw}")
+    game = getattr(env.unwrapped, "game", None)
+    if game is None:
+        raise ValueError(f"expected openings of a game by the rules of hexenv, got {env}")
     found: list[tuple[int, ...]] = []
     for number, text in enumerate(openings, 1):
         try:
-            actions = notation.parse_moves(raw.game, text)
-            state = notation.play(raw.game, actions)
+            actions = notation.parse_moves(game, text)
+            state = notation.play(game, actions)
         except ValueError as error:
             raise ValueError(f"opening {number}, {text!r}: {error}") from None
-        if raw.game.is_terminal(state):
+        if game.is_terminal(state):
             raise ValueError(f"opening {number}: expected one that does not end the game, {text!r}")
         found.append(tuple(actions))
     return found
-
-
-def read_openings(
-    path: str | os.PathLike[str], game: str, options: Sequence[str] = ()
-) -> tuple[str, ...]:
-    """The openings in a file, each as text.
-
-    A file ``.txt`` has one in a line; empty lines, and what follows a ``#``, are skipped. Of the
-    games in any other file that `agents.records.formats.load_games` reads, all moves count.
-
-    Raises:
-        OSError: If it cannot be read.
-        ValueError: If there is none in it, or it is damaged.
-    """
-    if Path(path).suffix.lower() == ".txt":
-        lines = [line.partition("#")[0].strip() for line in read_text(path).splitlines()]
-        found = [line for line in lines if line]
-    else:
-        found = [_moves_of(record) for record in load_games(path, game, options)]
-    with names_file(path):
-        if not found:
-            raise ValueError("expected an opening, got none")
-    return tuple(found)
-
-
-def _moves_of(record: GameRecord) -> str:
-    if record.start is not None:
-        raise ValueError("expected openings from the start of the game, got one of a position")
-    return notation.moves_text(record.rules(), list(record.actions))

@@ -267,41 +267,16 @@ def tune(
     if games < LEAST_GAMES:
         raise ValueError(f"expected at least {LEAST_GAMES} games, got {games}")
     make_agent(agent)
-    folder = Path(directory)
     optimiser = _Optimiser(ranges or ranges_of(agent), seed)
-    folder.mkdir(parents=True, exist_ok=True)
-    counts = games // 2 // TRIAL_GAMES, games // 4 // FINALISTS, games // 4
-    wanted = counts[0] * TRIAL_GAMES + min(FINALISTS, counts[0]) * counts[1] + counts[2]
-    done = 0
+    Path(directory).mkdir(parents=True, exist_ok=True)
 
-    def play(stage: str, number: int, values: Mapping[str, Any], count: int) -> PairingStanding:
+    def tournament(stage: str, number: int, values: Mapping[str, Any], pairs: int) -> Tournament:
         """Games with openings of their own."""
-        nonlocal done
-        own_seed = stream_seed(seed, STAGES.index(stage), number)
-        file = folder / f"{stage}-{number:04}.jsonl"
         entrants = [Entrant("tuned", with_values(agent, values)), Entrant("as it was", agent)]
-        tournament = Tournament(
-            game, entrants, "pair", max(count // 2, 1), opening_plies, own_seed, options
-        )
-        with closing(TournamentRun(tournament, file, workers=workers)) as run:
-            for _ in run:
-                report(done + len(run.results), wanted)
-            table = run.standings()
-        expect_no_failure(table.failed)
-        done += count
-        return table.pairings[0]
+        own_seed = stream_seed(seed, STAGES.index(stage), number)
+        return Tournament(game, entrants, "pair", pairs, opening_plies, own_seed, options)
 
-    for number in range(counts[0]):
-        values = optimiser.propose()
-        optimiser.tell(values, play("trial", number, values, TRIAL_GAMES).score or 0.0)
-    by_score = sorted(optimiser.trials, key=lambda trial: -trial[1])[:FINALISTS]
-    finalists: list[tuple[float, dict[str, Any]]] = []
-    for number, (values, score) in enumerate(by_score):
-        again = play("finalist", number, values, counts[1]).score or 0.0
-        points = score * TRIAL_GAMES + again * counts[1]
-        finalists.append((points, values))
-    _, best = max(finalists, key=lambda one: one[0])
-    last = play("last", 0, best, counts[2])
+    best, last = _search(optimiser, _Player(tournament, Path(directory), workers, report), games)
     found = Tuning(
         agent,
         with_values(agent, best),
@@ -312,5 +287,53 @@ def tune(
         optimiser.importance(),
         [({key: _text(v) for key, v in each.items()}, score) for each, score in optimiser.trials],
     )
-    FORMAT.write_json(folder / RESULT, **asdict(found))
+    FORMAT.write_json(Path(directory) / RESULT, **asdict(found))
     return found
+
+
+class _Player:
+    """Plays the games of each stage, or reads those that are there."""
+
+    def __init__(
+        self,
+        tournament: Callable[[str, int, Mapping[str, Any], int], Tournament],
+        folder: Path,
+        workers: int | None,
+        report: Callable[[int, int], object],
+    ) -> None:
+        self._tournament, self._folder = tournament, folder
+        self._workers, self._report = workers, report
+        self._done, self.wanted = 0, 0
+
+    def play(
+        self, stage: str, number: int, values: Mapping[str, Any], games: int
+    ) -> PairingStanding:
+        """An even number of games of an agent with these values against the agent as it was."""
+        tournament = self._tournament(stage, number, values, games // 2)
+        file = self._folder / f"{stage}-{number:04}.jsonl"
+        with closing(TournamentRun(tournament, file, workers=self._workers)) as run:
+            for _ in run:
+                self._report(self._done + len(run.results), self.wanted)
+            table = run.standings()
+        expect_no_failure(table.failed)
+        self._done += games
+        return table.pairings[0]
+
+
+def _search(
+    optimiser: _Optimiser, player: _Player, games: int
+) -> tuple[dict[str, Any], PairingStanding]:
+    """The best values, and the last games of the agent with them."""
+    trials = games // 2 // TRIAL_GAMES
+    again, last = games // 8 // FINALISTS * 2, games // 8 * 2
+    player.wanted = trials * TRIAL_GAMES + min(FINALISTS, trials) * again + last
+    for number in range(trials):
+        values = optimiser.propose()
+        optimiser.tell(values, player.play("trial", number, values, TRIAL_GAMES).score or 0.0)
+    by_score = sorted(optimiser.trials, key=lambda trial: -trial[1])[:FINALISTS]
+    points: list[float] = []
+    for number, (values, score) in enumerate(by_score):
+        more = player.play("finalist", number, values, again).score or 0.0
+        points.append(score * TRIAL_GAMES + more * again)
+    best = by_score[points.index(max(points))][0]
+    return best, player.play("last", 0, best, last)

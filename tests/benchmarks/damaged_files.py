@@ -416,7 +416,7 @@ def serve(kind, path, pipe):
         try:
             kind.load(path)
             what = "loaded"
-        except (ValueError, OSError):
+        except (ValueError, OSError, UserWarning):  # a warning of ours tells of what is left out
             what = "refused"
         except BaseException as error:  # whatever it is, it is not documented
             what = f"{type(error).__name__}: {error}"[:200]

@@ -15,7 +15,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from agents.apps.cli import shared
-from agents.arena.openings import read_openings
+from agents.arena.opening_files import read_openings
 from agents.arena.running import ENGINES, GAME_SECONDS, TournamentRun, check_running
 from agents.arena.specification import KINDS, Tournament
 from agents.arena.standings import Standings, interval_text, remarks, short_names, table_rows
