@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from markdown.extensions.toc import slugify
-from result_plots import dot_plots, is_measured, measured, time_plot
+from result_plots import Measured, dot_plots, is_measured, measured, time_plot
 from writing import Pages, page, table
 
 BENCHMARKS = Path(__file__).parents[2] / "tests" / "benchmarks"
@@ -42,7 +42,7 @@ def benchmark_pages() -> Pages:
     return {"benchmarks/index.md": index, **pages}
 
 
-FIRST = ("RESULTS", "SPEED", "HEX", "GOMOKU", "ALPHAHEX", "LEARNING")
+FIRST = ("RESULTS", "BENCH", "SPEED", "HEX", "GOMOKU", "ALPHAHEX", "LEARNING")
 """The pages that come first in the navigation, in this order."""
 
 
@@ -65,7 +65,29 @@ RANGE = re.compile(
 def page_text(file: Path) -> str:
     """A file's text with links to the pages of the others, and a picture for each result."""
     text = re.sub(r"\]\(\w+\.md(?=[#)])", lambda link: link[0].lower(), file.read_text())
-    return TABLE.sub(pictured, text)
+    return TABLE.sub(pictured, text).replace(OF_BENCH, bench_plots() if OF_BENCH in text else "")
+
+
+OF_BENCH = "<!-- ratings by time -->"
+"""Stands for the plots of the bench in the file of its leaderboard."""
+
+
+def bench_plots() -> str:
+    """The ratings of the bench by the time that the agents took for a move, board by board."""
+    found: dict[str, list[tuple[str, Measured, float]]] = {}
+    for file in sorted((RESULTS / "bench").glob("*.json")):
+        about = json.loads(file.read_text())
+        for one in about["boards"]:
+            rating = one["rating"]
+            if None not in (rating["low"], rating["high"]):
+                point = Measured(rating["elo"], rating["low"], rating["high"])
+                rows = found.setdefault(one["board"], [])
+                rows.append((about["agent"], point, one["seconds_per_move"]))
+    parts = [
+        f"### {board}\n\n{time_plot(*map(list, zip(*rows, strict=True)))}"
+        for board, rows in found.items()
+    ]
+    return "\n\n".join(parts)
 
 
 def pictured(found: re.Match[str]) -> str:

@@ -123,14 +123,16 @@ def point_text(point: Measured | None, label: str) -> str:
 
 
 def time_plot(names: Sequence[str], scores: Sequence[Measured], seconds: Sequence[float]) -> str:
-    """Scores with intervals over the time for a move, on a logarithmic axis; a name at each dot."""
+    """Figures with intervals over the time for a move, on a logarithmic axis; a name at each dot."""
     left, height = 60, 380
     times = [1000 * each for each in seconds]
     low, high = math.log10(min(times)) - 0.1, math.log10(max(times)) + 0.1
     across = scale(low, high, left, left + 380)
-    up = scale(0, 1, height - 50, 20)
+    least, most = bounds([each.low for each in scores], [each.high for each in scores])
+    up = scale(least, most, height - 50, 20)
     parts: list[str] = []
-    for tick in (0, 0.25, 0.5, 0.75, 1):
+    step = 0.25 if most == 1 else tick_step(most - least)
+    for tick in (least + step * number for number in range(round((most - least) / step) + 1)):
         parts += [
             line(left, up(tick), left + 380, up(tick), "grid"),
             text(left - 8, up(tick) + 4, f"{tick:g}", "end"),

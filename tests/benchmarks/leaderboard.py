@@ -22,7 +22,8 @@ more are a score of 76 %; in brackets the interval of 95 %, in which the anchors
 empty cell is a board that the agent does not play; > and < stand for all games won, or lost. Each
 row is `hexenv bench AGENT --tier {tier} --seed {seed}`, on {machine}.
 `python tests/benchmarks/leaderboard.py` makes this page of the files in
-`tests/benchmarks/results/bench`, which have all scores, and hashes of all games.
+`tests/benchmarks/results/bench`, which have all scores, and hashes of all games. To add a row, run
+the command, then `python tests/benchmarks/leaderboard.py bench`, and send what has changed.
 """
 
 
@@ -31,7 +32,7 @@ def cell(result):
     low, high = rating["low"], rating["high"]
     if low is None or high is None:
         return f"< {high:.0f}" if low is None else f"> {low:.0f}"
-    return f"{rating['elo']:.0f} ({low:.0f}-{high:.0f})"
+    return f"{rating['elo']:.0f} ({low:.0f} to {high:.0f})"
 
 
 def table(heads, rows):
@@ -63,6 +64,8 @@ def page(found):
         ABOUT.format(**{**about, "machine": machine}),
         "## Ratings\n",
         table(heads, rows(cell)),
+        "## Rating by time\n",
+        "<!-- ratings by time -->\n",
         "## Milliseconds a move\n",
         table(heads, rows(lambda one: f"{1000 * one['seconds_per_move']:.1f}")),
         "## Share of moves that keep the value, in solved positions\n",
