@@ -85,7 +85,8 @@ def test_connect4_knows_where_a_mistake_is_possible():
 @pytest.mark.parametrize("worst", [False, True], ids=["best", "worst"])
 def test_who_knows_the_answers_is_always_right_or_always_wrong(game, worst):
     agent = f"test_accuracy.Oracle:worst={str(worst).lower()}"
-    for positions in few(game).values():
+    for every in few(game).values():
+        positions = every[:5]
         result = measure(agent, positions, seeds=1, workers=0)
         assert result.kept.shape == (1, len(positions))
         assert (result.kept == (not worst)).all()

@@ -467,6 +467,11 @@ def test_the_rules_count_more_than_the_result_of_a_file():
     assert (record.outcome, record.reason) == (1, None)
 
 
+def test_names_may_be_left_empty():
+    record = read_psq("Piskvorky 15x15, 11:11, 0\n8,8,0\n9,9,0\n\n\n0\n")
+    assert (record.agents, len(record.actions)) == (("", ""), 2)
+
+
 def test_piskvorks_number_for_a_timeout_is_read():
     record = read_psq("Piskvorky 15x15, 11:11, 0\n8,8,15\n9,9,5\n7,7,3\na\nb\n15\n")
     assert (record.outcome, record.reason) == (1, "time")

@@ -133,7 +133,7 @@ def _footer(lines: Sequence[str], begin: int, has_rule: bool) -> Footer:
                 "which rule it was (with the option rule)",
             )
     is_footer = len(rest) in (1, 3) and re.fullmatch(r"-?\d{1,9}", rest[-1])
-    if not is_footer or any(map(NUMBERS.fullmatch, rest[:-1])):
+    if not is_footer or any(map(NUMBERS.fullmatch, filter(None, rest[:-1]))):
         got = repr(rest[0][:40]) if rest else "the end of the file"
         raise error_at(
             begin + 1, f"expected a move x,y,milliseconds, or two names and a number, got {got}"

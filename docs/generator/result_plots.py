@@ -123,7 +123,7 @@ def point_text(point: Measured | None, label: str) -> str:
 
 
 def time_plot(names: Sequence[str], scores: Sequence[Measured], seconds: Sequence[float]) -> str:
-    """Figures with intervals over the time for a move, on a logarithmic axis; a name at each dot."""
+    """Figures with intervals by the time for a move, on a logarithmic axis; a name at each dot."""
     left, height = 60, 380
     times = [1000 * each for each in seconds]
     low, high = math.log10(min(times)) - 0.1, math.log10(max(times)) + 0.1

@@ -2,8 +2,8 @@
 
 Random positions with ever fewer stones are given to `analyse` with the exact solver and a limit of
 time. A position counts as solved where every legal move has its exact value, which is what the
-analysis board draws. Printed is, for each size and limit, how many of the positions with so many
-stones were; a number of stones with none solved ends the row.
+analysis board draws; it takes boards of up to 7x7. Printed is, for each size and limit, how many of
+the positions with so many stones were; a number of stones with none solved ends the row.
 """
 
 import argparse
@@ -28,7 +28,7 @@ def solved(env, agent, seconds):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sizes", default="5,6,7,8,9")
+    parser.add_argument("--sizes", default="5,6,7")
     parser.add_argument("--seconds", default="1,10,60")
     parser.add_argument("--positions", type=int, default=5)
     parser.add_argument("--step", type=int, default=4, help="stones fewer each time")
