@@ -3,7 +3,7 @@
     python examples/openspiel_bots.py
     cd examples && hexenv match connect4 uct:simulations=1000 openspiel_bots.MCTS:simulations=1000
 
-Needs ``pip install open_spiel``. The games of both have the same rules and numbers of actions.
+Needs ``pip install open_spiel``. Both number actions alike; Gomoku has its free rule there.
 """
 
 from typing import Any
@@ -45,6 +45,9 @@ class Bot:
     def act(self, env: Any) -> int:
         """The bot's action after the game's moves so far."""
         raw: BoardEnv = env.unwrapped
+        is_free = getattr(raw.game, "rule", 0) == 0 and raw.game.name in THEIRS
+        if not is_free or (raw.game.name == "gomoku" and raw.game.rows != raw.game.columns):
+            raise ValueError(f"expected a game that OpenSpiel has, got {raw.game}")
         theirs = THEIRS[raw.game.name].format(raw.game)
         state = SPIEL.load_game(theirs).new_initial_state()
         for action in raw.actions:

@@ -40,6 +40,7 @@ def test_both_have_to_be_sure_of_the_same_winner_in_a_row():
     assert verdicts("values=2", search(0.99), search(0.99)) is None  # each is sure of its own win
     assert verdicts("values=2", search(-0.99), search(0.99)) == (2, Verdict(-1, "values"))
     assert verdicts("values=2", search(0.99), None, search(0.99)) is None
+    assert verdicts("values=2", search(np.nan), search(np.nan)) is None
 
 
 def test_length_makes_a_draw_and_a_proof_comes_before_it():

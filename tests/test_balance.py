@@ -53,7 +53,10 @@ def test_openings_of_files(tmp_path):
     text.write_text("# a comment\na1 b2  # another\n\nc3\n")
     games.write_text("(;GM[11]SZ[5];B[a1];W[b2])(;GM[11]SZ[5];B[c3])")
     options = ("board_size=5",)
-    assert read_openings(text, "hex", options) == read_openings(games, "hex") == ("a1 b2", "c3")
+    for file in (text, games):
+        assert read_openings(file, "hex", options) == ("a1 b2", "c3")
+    with pytest.raises(ValueError, match=r"games\.sgf: expected openings of Hex.*rows=11"):
+        read_openings(games, "hex")
     text.write_text("# nothing\n")
     with pytest.raises(ValueError, match=r"list\.txt: expected an opening"):
         read_openings(text, "hex")

@@ -22,12 +22,12 @@ def test_ranges_come_from_the_declarations():
 
 
 def test_ranges_of_ones_own():
-    wanted = ["k=10:100:log", "c=0:2", "schedule=hand", "plain_every=1:9"]
+    wanted = ["k=10:100:log", "c=0:2", "schedule=hand/mse", "plain_every=1.5:9"]
     assert ranges_of("rave", wanted) == [
         Range("k", (), 10, 100, is_whole=False, is_log=True),
         Range("c", (), 0, 2),
-        Range("schedule", ("hand",)),
-        Range("plain_every", (), 1, 9, is_whole=True),
+        Range("schedule", ("hand", "mse")),
+        Range("plain_every", (), 2, 9, is_whole=True),
     ]
 
 
@@ -39,6 +39,9 @@ def test_ranges_of_ones_own():
         ("rave", ["k=5:1"], "expected a range such as"),
         ("rave", ["k=0:1:log"], "above 0"),
         ("rave", ["fpu"], "expected a range for fpu"),
+        ("rave", ["c=0.1"], "two values of c"),
+        ("rave", ["plain_every=1.2:1.8"], "two whole numbers"),
+        ("alphabeta", (), "expected a parameter of alphabeta"),
         ("random", (), "expected a parameter of random"),
     ],
 )
@@ -70,8 +73,7 @@ def test_a_run_that_was_stopped_finds_the_same(tmp_path, monkeypatch):
     assert again == first
     files = (tmp_path / "again").glob("*.jsonl")
     assert len(played) == sum(len(file.read_text().splitlines()) - 1 for file in files)
-    assert set(first.importance) == {"c", "fpu"}
-    assert sum(first.importance.values()) == pytest.approx(1)
+    assert first.importance == {}  # of two trials nothing can be said
     assert first.interval[0] <= first.score <= first.interval[1]
 
 
@@ -98,6 +100,32 @@ def test_it_finds_what_is_known_to_be_better(tmp_path):
     found = json.loads(result.stdout)
     assert found["interval"][0] > 0.5  # c=50 is the worst that can be tried
     assert json.loads((tmp_path / "tuning.json").read_text())["best"] == found["best"]
+
+
+@pytest.mark.parametrize("text", ["c=-5:5", "schedule=hand/bogus"])
+def test_a_range_beyond_the_declaration_is_told_before_a_game(text, tmp_path):
+    ranges = ranges_of("rave:simulations=2", [text])
+    with pytest.raises(ValueError, match="expected"):
+        tune("rave:simulations=2", "tictactoe", tmp_path, ranges=ranges, games=100, workers=0)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_parts_have_openings_of_their_own(tmp_path):
+    ranges = ranges_of("uct", ["c=0.1:2"])
+    tune("uct:simulations=2", "connect4", tmp_path, ranges=ranges, games=200, workers=0)
+    used = {
+        stage: {
+            tuple(json.loads(line)["opening"])
+            for file in tmp_path.glob(f"{stage}-*.jsonl")
+            for line in file.read_text().splitlines()[1:]
+        }
+        for stage in ("trial", "finalist", "last")
+    }
+    assert all(used.values())
+    mirrored = {tuple(6 - action for action in opening) for opening in used["last"]}
+    assert not (used["last"] | mirrored) & (used["trial"] | used["finalist"])
+    with pytest.raises(ValueError, match="more opening plies"):
+        tune("uct", "tictactoe", tmp_path, ranges=ranges, opening_plies=1)
 
 
 def test_differences_in_elo():

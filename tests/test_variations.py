@@ -176,3 +176,9 @@ def test_encodings_as_other_programs_name_them(named, used, tmp_path):
     tree = only(read_variations(text))
     assert [move.action for move in tree.moves] == [7 * 15 + 7]
     assert (tree.moves[0].comment == comment) == ((named, used) != ("utf-8", "gbk"))
+
+
+def test_many_variations_of_a_long_line_are_refused_at_once():
+    text = "(;GM[4]SZ[15]" + ";C[x]" * 20_000 + "(;B[hh])" * 20_000 + ")"
+    with pytest.raises(ValueError, match="at most 200000 nodes"):
+        list(read_variations(text))

@@ -87,7 +87,7 @@ class Judge:
         if proven is not None and getattr(statistics, "assumed", None) is None:
             return Verdict(side * int(proven), "proof")
         value = 0.0 if statistics is None else side * float(statistics.values[action])
-        winner = 0 if abs(value) < SURE else 1 if value > 0 else -1
+        winner = 1 if value >= SURE else -1 if value <= -SURE else 0  # 0 where it is no number
         self._sure = self._sure + 1 if winner and winner == self._winner else abs(winner)
         self._winner = winner
         if self._rule.values and self._sure >= self._rule.values:

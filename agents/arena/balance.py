@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 from agents.arena.openings import RandomOpenings, opening_view
 from agents.arena.results import PlayedGame, Result
 from agents.arena.running import TournamentRun
-from agents.arena.schedule import new_environment
 from agents.arena.specification import Entrant, Tournament
+from agents.registry import make_environment
 from hexenv.envs.aec import BoardEnv
 from hexenv.games import notation
 from hexenv.games.base import Game
@@ -74,7 +74,7 @@ def score_openings(
     """
     if games < 2 or games % 2:
         raise ValueError(f"expected an even number of games, got {games}")
-    rules, openings = _drawn(Tournament(game, [agent, agent], options=options), plies, count, seed)
+    rules, openings = drawn_openings(game, options, plies, count, seed)
     tournament = Tournament(
         game,
         [Entrant("one", agent), Entrant("other", agent)],
@@ -110,14 +110,18 @@ def is_balanced(opening: ScoredOpening) -> bool:
     return BALANCED[0] <= opening.score <= BALANCED[1]
 
 
-def _drawn(
-    tournament: Tournament, plies: int, count: int, seed: int
+def drawn_openings(
+    game: str, options: Sequence[str], plies: int, count: int, seed: int
 ) -> tuple[Game, dict[int, str]]:
-    """The rules of a game, and random openings by their `_image_key`."""
-    env = new_environment(tournament)
+    """The rules of a game, and random openings, no two of them images of each other.
+
+    The keys of the openings are the same for all images of one. There may be fewer than `count`;
+    ValueError if there is none, or the game is not one by the rules of hexenv.
+    """
+    env = make_environment(game, options)
     env.reset(seed=seed)
     if not isinstance(env.unwrapped, BoardEnv):
-        raise ValueError(f"expected a game by the rules of hexenv, got {tournament.game}")
+        raise ValueError(f"expected a game by the rules of hexenv, got {game}")
     rules = env.unwrapped.game
     openings = RandomOpenings(opening_view(env, plies), plies, seed)
     found: dict[int, str] = {}

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from agents.core.reading import names_file, read_text
 from agents.records.formats import load_games
-from agents.records.record import GameRecord
+from agents.records.record import GameRecord, rules_of
 from hexenv.games import notation
+from hexenv.games.base import Game
 
 
 def read_openings(
@@ -20,20 +21,25 @@ def read_openings(
 
     Raises:
         OSError: If it cannot be read.
-        ValueError: If there is none in it, or it is damaged.
+        ValueError: If there is none in it, one of another board, or it is damaged.
     """
     if Path(path).suffix.lower() == ".txt":
         lines = [line.partition("#")[0].strip() for line in read_text(path).splitlines()]
         found = [line for line in lines if line]
     else:
-        found = [_moves_of(record) for record in load_games(path, game, options)]
+        with names_file(path):
+            rules = rules_of(game, tuple(options))
+            found = [_moves_of(record, rules) for record in load_games(path, game)]
     with names_file(path):
         if not found:
             raise ValueError("expected an opening, got none")
     return tuple(found)
 
 
-def _moves_of(record: GameRecord) -> str:
+def _moves_of(record: GameRecord, rules: Game) -> str:
     if record.start is not None:
         raise ValueError("expected openings from the start of the game, got one of a position")
-    return notation.moves_text(record.rules(), list(record.actions))
+    own = record.rules()
+    if (own.name, own.rows, own.columns) != (rules.name, rules.rows, rules.columns):
+        raise ValueError(f"expected openings of {rules}, got one of {own}")
+    return notation.moves_text(own, list(record.actions))

@@ -180,8 +180,8 @@ def parse_openings(env: Any, openings: Sequence[str]) -> list[tuple[int, ...]]:
     Raises:
         ValueError: If there are no rules to read them by, a move is wrong, or one ends the game.
     """
-    game = getattr(env.unwrapped, "game", None)
-    if game is None:
+    game: Any = getattr(env.unwrapped, "game", None)
+    if not hasattr(game, "parse_action"):
         raise ValueError(f"expected openings of a game by the rules of hexenv, got {env}")
     found: list[tuple[int, ...]] = []
     for number, text in enumerate(openings, 1):

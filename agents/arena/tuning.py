@@ -2,9 +2,10 @@
 
 The procedure is fixed. Half of the games look for good values: Optuna's tree-structured Parzen
 estimator (Bergstra et al. 2011) proposes values, and an agent with these plays `TRIAL_GAMES` games
-against the agent as it was. The best `FINALISTS` share a quarter of the games on other openings, as
-the best of many scores is in part luck. The one with the most points in all its games plays the
-last quarter, on openings that nothing was chosen by: these games alone say what was gained.
+against the agent as it was. The best `FINALISTS` share a quarter of the games, as the best of many
+scores is in part luck. The one with the most points in all its games plays the last quarter: these
+games alone say what was gained. Each of the three parts has random openings of its own, none of
+them an image of one of another part.
 """
 
 import math
@@ -16,9 +17,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from agents.arena.anchors import expect_no_failure
+from agents.arena.balance import drawn_openings
 from agents.arena.running import TournamentRun
 from agents.arena.schedule import stream_seed
-from agents.arena.specification import OPENING_PLIES, Entrant, Tournament
+from agents.arena.specification import Entrant, Tournament
 from agents.arena.standings import PairingStanding
 from agents.core.formats import Format
 from agents.registry import agent_classes, make_agent, parameters, type_hints
@@ -31,10 +33,18 @@ RESULT: Final = "tuning.json"
 TRIAL_GAMES: Final = 20
 FINALISTS: Final = 5
 LEAST_GAMES: Final = 100
+LEAST_TRIALS: Final = 10
+"""Of fewer nothing is said about which parameters matter."""
+OPENING_PLIES: Final = 4
+"""The usual length of the random openings."""
+LEAST_OPENINGS: Final = 24
+MOST_OPENINGS: Final = 2000
+WIDEST: Final = 20.0
+"""A declared range is tried as it is up to this width."""
 SPAN: Final = 16.0
-"""A parameter without two finite bounds is tried from a 16th to 16 times its default."""
-WIDEST: Final = 1e4
-"""A range that is wider than so many times its lower end, or 1, is no help."""
+"""Other numbers are tried from a 16th to 16 times their default."""
+NO_STRENGTH: Final = ("batch", "noise", "noise_total", "temperature_plies")
+"""Parameters of searches that are for speed or for training."""
 STAGES: Final = ("trial", "finalist", "last")
 BUDGETS: Final = ("simulations", "seconds")
 
@@ -59,6 +69,17 @@ class Range:
     is_whole: bool = False
     is_log: bool = False
 
+    @property
+    def ends(self) -> tuple[Any, ...]:
+        """All words, or the least and the greatest number."""
+        return self.words or (self.rounded(self.low), self.rounded(self.high))
+
+    def rounded(self, value: Any) -> Any:
+        """A value as it is played and printed: a number has four digits, within the range."""
+        if self.words or self.is_whole:
+            return value if self.words else int(value)
+        return min(max(float(f"{value:.4g}"), self.low), self.high)
+
 
 @dataclass(frozen=True)
 class Tuning:
@@ -72,7 +93,7 @@ class Tuning:
         interval: Of 95 % for this score.
         games: How many last games there were.
         importance: The share of each parameter in how the scores of the trials differ, by PED-ANOVA
-            (Watanabe, Bansal and Hutter 2023); empty for one parameter.
+            (Watanabe, Bansal and Hutter 2023); empty for one parameter, or few trials.
         trials: The values of each trial, and its score.
     """
 
@@ -108,8 +129,8 @@ def ranges_of(agent: str, wanted: Sequence[str] = ()) -> list[Range]:
     Args:
         agent: Its name, with parameters.
         wanted: ``c``, or ``c=0.1:3`` with a range of one's own, ``k=10:10000:log`` with equal
-            factors, ``playout=fast/decisive`` with words. Without one, all parameters of the
-            variant itself that have a range by their declaration.
+            factors, ``playout=fast/decisive`` with words. Without one, all parameters of a tree
+            search's own that have a range by their declaration.
 
     Raises:
         ValueError: If there is no such parameter, or no range.
@@ -121,11 +142,10 @@ def ranges_of(agent: str, wanted: Sequence[str] = ()) -> list[Range]:
     hints = type_hints(made, include_extras=True)
     set_values = dict(pair.split("=", 1) for pair in given.split(",") if "=" in pair)
     if not wanted:
-        own = made.__init__.__annotations__
+        own = made.__init__.__annotations__ if hasattr(made, "settings_class") else ()
+        own = [key for key in own if key not in (*BUDGETS, *NO_STRENGTH, *set_values)]
         every = [_declared(key, hints[key], known[key].default) for key in own if key in known]
-        found = [
-            one for one in every if one is not None and one.name not in (*BUDGETS, *set_values)
-        ]
+        found = [one for one in every if one is not None]
         if not found:
             raise ValueError(f"expected a parameter of {name} with a range, got none: name one")
         return found
@@ -152,7 +172,7 @@ def _declared(name: str, hint: Any, default: Any) -> Range | None:
     if not isinstance(bounds, Within):
         return None
     is_whole = int in kinds
-    if bounds.most <= WIDEST * max(bounds.least, 1.0) and bounds.least >= -WIDEST:
+    if bounds.most - bounds.least <= WIDEST:
         return Range(name, (), bounds.least, bounds.most, is_whole)
     try:
         usual = float(default)
@@ -161,7 +181,7 @@ def _declared(name: str, hint: Any, default: Any) -> Range | None:
     if not 0 < usual < math.inf:
         return None
     low, high = max(usual / SPAN, bounds.least), min(usual * SPAN, bounds.most)
-    low = max(1.0, round(low)) if is_whole else low
+    low, high = (max(1, round(low)), round(high)) if is_whole else (low, high)
     return Range(name, (), low, high, is_whole, is_log=True)
 
 
@@ -169,7 +189,10 @@ def _given(name: str, hint: Any, text: str) -> Range:
     """A range as the user writes it."""
     parts = text.split(":")
     if len(parts) == 1:
-        return Range(name, tuple(text.split("/")))
+        words = tuple(dict.fromkeys(text.split("/")))
+        if len(words) < 2:
+            raise ValueError(f"expected two values of {name} at least, got {text!r}")
+        return Range(name, words)
     try:
         low, high = float(parts[0]), float(parts[1])
     except ValueError:
@@ -179,7 +202,12 @@ def _given(name: str, hint: Any, text: str) -> Range:
         raise ValueError(f"expected a range such as {name}=1:10 or {name}=1:10:log, got {text!r}")
     if is_log and low <= 0:
         raise ValueError(f"expected a range above 0 for log, got {name}={text}")
-    return Range(name, (), low, high, int in Option.of(hint).kinds, is_log)
+    is_whole = int in Option.of(hint).kinds
+    if is_whole:
+        low, high = math.ceil(low), math.floor(high)
+        if low >= high:
+            raise ValueError(f"expected two whole numbers in the range {name}={text}")
+    return Range(name, (), low, high, is_whole, is_log)
 
 
 # ---- the search ----------------------------------------------------------------------------------
@@ -190,6 +218,7 @@ class _Optimiser:
 
     def __init__(self, ranges: Sequence[Range], seed: int) -> None:
         self._optuna, self._seed = library("optuna", "tune"), seed
+        self._ranges = {one.name: one for one in ranges}
         self._optuna.logging.set_verbosity(self._optuna.logging.WARNING)
         self._study = self._optuna.create_study(direction="maximize")
         self._spaces = {one.name: self._space(one) for one in ranges}
@@ -205,8 +234,10 @@ class _Optimiser:
 
     def propose(self) -> dict[str, Any]:
         """The values of the next trial."""
-        self._study.sampler = self._optuna.samplers.TPESampler(seed=self._seed + len(self.trials))
-        return self._study.ask(self._spaces).params
+        seed = stream_seed(self._seed, len(self.trials))
+        self._study.sampler = self._optuna.samplers.TPESampler(seed=seed)
+        proposed = self._study.ask(self._spaces).params
+        return {name: self._ranges[name].rounded(value) for name, value in proposed.items()}
 
     def tell(self, values: dict[str, Any], score: float) -> None:
         """The score of the values that were proposed last."""
@@ -215,7 +246,8 @@ class _Optimiser:
 
     def importance(self) -> dict[str, float]:
         """The share of each parameter, the greatest first."""
-        if len(self._spaces) < 2 or len({score for _, score in self.trials}) < 2:
+        scores = {score for _, score in self.trials}
+        if len(self._spaces) < 2 or len(scores) < 2 or len(self.trials) < LEAST_TRIALS:
             return {}
         judge = self._optuna.importance.PedAnovaImportanceEvaluator()
         return self._optuna.importance.get_param_importances(self._study, evaluator=judge)
@@ -225,12 +257,8 @@ def with_values(agent: str, values: Mapping[str, Any]) -> str:
     """The text of an agent with other values of some parameters."""
     name, _, given = agent.partition(":")
     pairs = dict(pair.split("=", 1) for pair in given.split(",") if "=" in pair)
-    pairs |= {key: _text(value) for key, value in values.items()}
+    pairs |= {key: str(value) for key, value in values.items()}
     return name + ":" + ",".join(f"{key}={value}" for key, value in pairs.items())
-
-
-def _text(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def tune(
@@ -249,7 +277,7 @@ def tune(
 
     Args:
         agent: Its text with the budget of each move, such as ``rave:simulations=200``.
-        game: By its name, or ``module:function``.
+        game: One by the rules of hexenv: its name, or ``module:function``.
         directory: For the games and ``tuning.json``; made if it is not there.
         options: Of the game, ``key=value``.
         ranges: What is tried, of `ranges_of`; by default all that has a range.
@@ -260,35 +288,56 @@ def tune(
         report: Called after each game with the number of games played and of all.
 
     Raises:
-        ValueError: If an argument is wrong, a game failed, or the directory has other games.
+        ValueError: If an argument is wrong, there are too few openings, a game failed, or the
+            directory has other games.
         ImportError: If Optuna is not installed.
         OSError: If a file cannot be read or written.
     """
     if games < LEAST_GAMES:
         raise ValueError(f"expected at least {LEAST_GAMES} games, got {games}")
-    make_agent(agent)
-    optimiser = _Optimiser(ranges or ranges_of(agent), seed)
+    ranges = ranges or ranges_of(agent)
+    _expect_valid(agent, ranges)
+    optimiser = _Optimiser(ranges, seed)
+    openings = _shared_out(game, options, opening_plies, games, seed)
     Path(directory).mkdir(parents=True, exist_ok=True)
-
-    def tournament(stage: str, number: int, values: Mapping[str, Any], pairs: int) -> Tournament:
-        """Games with openings of their own."""
-        entrants = [Entrant("tuned", with_values(agent, values)), Entrant("as it was", agent)]
-        own_seed = stream_seed(seed, STAGES.index(stage), number)
-        return Tournament(game, entrants, "pair", pairs, opening_plies, own_seed, options)
-
-    best, last = _search(optimiser, _Player(tournament, Path(directory), workers, report), games)
+    player = _Player(agent, game, options, openings, seed, Path(directory), workers, report)
+    best, last = _search(optimiser, player, games)
     found = Tuning(
         agent,
         with_values(agent, best),
-        {key: _text(value) for key, value in best.items()},
+        {key: str(value) for key, value in best.items()},
         last.score or 0.0,
         last.interval,
         last.games,
         optimiser.importance(),
-        [({key: _text(v) for key, v in each.items()}, score) for each, score in optimiser.trials],
+        [({key: str(v) for key, v in each.items()}, score) for each, score in optimiser.trials],
     )
     FORMAT.write_json(Path(directory) / RESULT, **asdict(found))
     return found
+
+
+def _expect_valid(agent: str, ranges: Sequence[Range]) -> None:
+    """Make the agent with the ends of each range, so that a mistake is told before any game."""
+    make_agent(agent)
+    for one in ranges:
+        for value in one.ends:
+            make_agent(with_values(agent, {one.name: value}))
+
+
+def _shared_out(
+    game: str, options: Sequence[str], plies: int, games: int, seed: int
+) -> dict[str, list[str]]:
+    """The openings of each stage: half of them all, and twice a quarter."""
+    wanted = min(games // 2, MOST_OPENINGS)
+    every = list(drawn_openings(game, options, plies, wanted, seed)[1].values())
+    if len(every) < LEAST_OPENINGS:
+        raise ValueError(
+            f"expected {LEAST_OPENINGS} openings of {plies} plies, got {len(every)} (more opening "
+            "plies give more)"
+        )
+    half, quarter = len(every) // 2, len(every) // 4
+    parts = every[:half], every[half : half + quarter], every[half + quarter :]
+    return dict(zip(STAGES, parts, strict=True))
 
 
 class _Player:
@@ -296,12 +345,17 @@ class _Player:
 
     def __init__(
         self,
-        tournament: Callable[[str, int, Mapping[str, Any], int], Tournament],
+        agent: str,
+        game: str,
+        options: Sequence[str],
+        openings: Mapping[str, Sequence[str]],
+        seed: int,
         folder: Path,
         workers: int | None,
         report: Callable[[int, int], object],
     ) -> None:
-        self._tournament, self._folder = tournament, folder
+        self._agent, self._game, self._options = agent, game, options
+        self._openings, self._seed, self._folder = openings, seed, folder
         self._workers, self._report = workers, report
         self._done, self.wanted = 0, 0
 
@@ -309,7 +363,16 @@ class _Player:
         self, stage: str, number: int, values: Mapping[str, Any], games: int
     ) -> PairingStanding:
         """An even number of games of an agent with these values against the agent as it was."""
-        tournament = self._tournament(stage, number, values, games // 2)
+        agent = self._agent
+        tournament = Tournament(
+            self._game,
+            [Entrant("tuned", with_values(agent, values)), Entrant("as it was", agent)],
+            "pair",
+            games // 2,
+            seed=stream_seed(self._seed, STAGES.index(stage), number),
+            options=self._options,
+            openings=self._openings[stage],
+        )
         file = self._folder / f"{stage}-{number:04}.jsonl"
         with closing(TournamentRun(tournament, file, workers=self._workers)) as run:
             for _ in run:

@@ -258,6 +258,15 @@ def write_csv(path: str | os.PathLike[str], rows: Sequence[Mapping[str, Any]]) -
         writer.writerows(rows)
 
 
+def expect_distinct(*paths: str | os.PathLike[str] | None) -> None:
+    """ValueError if one file is given for two things; None stands for no file."""
+    seen: set[Path] = set()
+    for path in (Path(path) for path in paths if path is not None):
+        if path.resolve() in seen:
+            raise ValueError(f"expected files of their own, got {path} for two things")
+        seen.add(path.resolve())
+
+
 def expect_writable(key: str, path: str | os.PathLike[str]) -> None:
     """Refuse a file, by its name in messages, that cannot be written, before the work for it."""
     folder = Path(path).parent

@@ -317,8 +317,10 @@ class _Merger:
 
     def variations(self) -> Variations:
         tree = self._tree
-        ways = [tree.way(end) for end in tree.ends()]
-        if sum(map(len, ways)) > MOST_STEPS:
+        lengths = list[int]()
+        for parent in tree.parents:
+            lengths.append(1 + (lengths[parent] if parent >= 0 else 0))
+        if sum(lengths[end] for end in tree.ends()) > MOST_STEPS:
             raise ValueError(f"expected lines of at most {MOST_STEPS} nodes in all, got more")
         has_swap = any(
             value.strip().lower() in SWAPS
@@ -328,7 +330,7 @@ class _Merger:
             for value in node[name].values
         )
         main: GameRecord | None = None
-        for way in ways:
+        for way in map(tree.way, tree.ends()):
             try:
                 nodes = [tree.nodes[at] for at in way]
                 reader = _Reader(nodes, self._game, self._options, has_swap)
@@ -771,7 +773,8 @@ def _result_text(record: GameRecord) -> str:
     if record.outcome is not None:
         found["RE"] = "0"
         if record.outcome:
-            how = "" if record.reason is None else REASONS.get(record.reason, "Forfeit")
+            reason = record.reason or "not played out"
+            how = "" if reason.startswith("adjudicated") else REASONS.get(reason, "Forfeit")
             found["RE"] = f"{'B' if record.outcome > 0 else 'W'}+{how}"
     return _properties(found)
 

@@ -9,7 +9,7 @@ from rich.progress import Progress
 
 from agents.apps.cli import shared
 from agents.arena.balance import ScoredOpening, is_balanced, score_openings
-from agents.core.files import expect_writable, write_text
+from agents.core.files import expect_distinct, expect_writable, write_text
 
 
 @click.command()
@@ -45,6 +45,7 @@ def openings(
     Example: hexenv openings hex rave:simulations=500 --option board_size=7 --to openings.txt
     """
     with shared.clear_errors(), Progress(console=Console(stderr=True), disable=as_json) as bar:
+        expect_distinct(to, results)
         if to is not None:
             expect_writable("to", to)
         task = bar.add_task("games", total=None)
@@ -52,11 +53,16 @@ def openings(
         def report(played: int, wanted: int) -> None:
             bar.update(task, completed=played, total=wanted)
 
-        found = score_openings(
-            agent, game, options, plies, count, games, seed, results, workers, report
-        )
+        try:
+            found = score_openings(
+                agent, game, options, plies, count, games, seed, results, workers, report
+            )
+        except KeyboardInterrupt:
+            kept = "the same command goes on" if results else "no game is kept without --results"
+            click.echo(f"interrupted: {kept}", err=True)
+            raise SystemExit(shared.INTERRUPTED) from None
         balanced = [one for one in found if is_balanced(one)]
-        if to is not None:
+        if to is not None and balanced:
             about = ["hexenv", "openings", game, agent, "--plies", plies, "--count", count]
             about += ["--games", games, "--seed", seed]
             about += [text for option in options for text in ("--option", option)]

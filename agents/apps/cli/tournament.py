@@ -4,7 +4,7 @@ import json
 import sys
 from collections.abc import Mapping
 from contextlib import redirect_stdout
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -19,7 +19,7 @@ from agents.arena.opening_files import read_openings
 from agents.arena.running import ENGINES, GAME_SECONDS, TournamentRun, check_running
 from agents.arena.specification import KINDS, Tournament
 from agents.arena.standings import Standings, interval_text, remarks, short_names, table_rows
-from agents.core.files import expect_writable, write_csv
+from agents.core.files import expect_distinct, expect_writable, write_csv
 from agents.core.reading import read_object
 from agents.core.structured import check_fields, expect_keys
 from agents.records.plots import check_plot, tournament_plot, write_plot
@@ -53,16 +53,7 @@ class Settings:
         folder = None if self.records is None else Path(self.records)
         if folder is not None and (folder.is_file() or not folder.parent.is_dir()):
             raise ValueError(f"expected records as a directory, in one that exists, got {folder}")
-        self.check_distinct(self.results, self.csv, self.plot)
-
-    @staticmethod
-    def check_distinct(*paths: str | None) -> None:
-        """Check that the files of a tournament are different ones."""
-        seen: set[Path] = set()
-        for path in (Path(path) for path in paths if path is not None):
-            if path.resolve() in seen:
-                raise ValueError(f"expected {path} for one of spec, results, csv and plot, got two")
-            seen.add(path.resolve())
+        expect_distinct(self.results, self.csv, self.plot)
 
 
 def new_tournament(given: Mapping[str, Any]) -> tuple[Tournament, Settings]:
@@ -127,14 +118,12 @@ def tournament(
     given = {key: value for key, value in flags.items() if value not in (None, [])}
     with shared.clear_errors():
         described = {} if spec is None else read_object(spec)
-        if openings is not None:
-            about = described | given
-            game_options = tuple(about.get("options", ()))
-            given["openings"] = read_openings(openings, str(about.get("game")), game_options)
     with shared.clear_errors("" if spec is None else f"{spec}: "):
         found, settings = new_tournament({**described, **given})
-        settings.check_distinct(spec, settings.results, settings.csv, settings.plot)
     with shared.clear_errors():
+        expect_distinct(spec, openings, settings.results, settings.csv, settings.plot)
+        if openings is not None:
+            found = replace(found, openings=read_openings(openings, str(found.game), found.options))
         if settings.plot is not None:
             check_plot(settings.plot)
         run = TournamentRun(

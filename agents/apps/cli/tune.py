@@ -8,8 +8,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from agents.apps.cli import shared
-from agents.arena.specification import OPENING_PLIES
-from agents.arena.tuning import Tuning, ranges_of, with_values
+from agents.arena.tuning import OPENING_PLIES, Tuning, ranges_of, with_values
 from agents.arena.tuning import tune as tune_agent
 
 
@@ -22,7 +21,7 @@ from agents.arena.tuning import tune as tune_agent
 @click.option("--games", type=click.IntRange(1), default=2000, help="To be played in all.")
 @click.option(
     "--opening-plies",
-    type=click.IntRange(0),
+    type=click.IntRange(1),
     default=OPENING_PLIES,
     help="Random plies to start with.",
 )
@@ -54,9 +53,9 @@ def tune(
     """Find better values for the PARAMETERs of AGENT in GAME, and say what they gain.
 
     A PARAMETER is a name, with a range of your own if you like: c, k=10:10000:log, playout=fast/
-    decisive. Without one, all numbers and words of the variant are tuned that have a range. Half of
-    the games look for good values, a quarter chooses among the best five, and the last quarter
-    measures the best one, all against AGENT as it was, on different openings. Needs the extra tune.
+    decisive. Without one, all that have a range are tuned, if AGENT is a tree search. Half of the
+    games look for good values, a quarter chooses among the best five, and the last quarter measures
+    the best one, all against AGENT as it was; each part has its own openings. Needs the extra tune.
 
     Example: hexenv tune hex rave k c --option board_size=9 --simulations 200 --games 2000
     """
