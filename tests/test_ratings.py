@@ -306,3 +306,23 @@ def test_many_ratios_at_once():
     counts = np.array([[3, 10, 40, 17, 5], [0, 0, 0, 0, 0], [1, 0, 0, 0, 9]])
     found = log_likelihood_ratio(counts, 0, 30)
     assert found == pytest.approx([float(log_likelihood_ratio(row, 0, 30)) for row in counts])
+
+
+@pytest.mark.parametrize(
+    "chances", [(0.1, 0.2, 0.4, 0.2, 0.1), (0.05, 0.1, 0.3, 0.3, 0.25), (0, 0.05, 0.8, 0.1, 0.05)]
+)
+def test_intervals_of_normalised_elo_cover_the_truth(chances):
+    points = np.array([0, 0.5, 1, 1.5, 2])
+    mean = points @ chances / 2
+    deviation = math.sqrt((points / 2 - mean) ** 2 @ chances)
+    truth = 800 / math.log(10) * (mean - 0.5) / (math.sqrt(2) * deviation)
+    rng, covered = np.random.default_rng(1), 0
+    for _ in range(500):
+        drawn = rng.choice(points, size=100, p=chances)
+        _, low, high = PairScores((0, 1), drawn, np.full(100, 2.0), 200).normalised_elo
+        covered += low <= truth <= high
+    assert 0.92 <= covered / 500 <= 0.98
+
+
+def test_equal_pairs_have_no_normalised_elo():
+    assert PairScores((0, 1), np.ones(10), np.full(10, 2.0), 20).normalised_elo is None

@@ -156,7 +156,7 @@ class PairScores(NamedTuple):
         for (Van den Bergh, "Normalized Elo", 2022). Draws and unbalanced openings change Elo but
         hardly this. The interval of 95 % is by the delta method: with d the standardised mean of
         the pairs, g their skewness and k their kurtosis, the variance of d is ``(1 - d g +
-        d^2 (k - 1) / 4) / pairs``. None where the pairs do not vary.
+        d^2 (k - 1) / 4) / pairs``; of 10 pairs it covers 89 to 95 %. None where pairs do not vary.
         """
         means = self.points / self.games
         units = self.share * len(means)
