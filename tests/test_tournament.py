@@ -337,7 +337,7 @@ def test_environments_of_others():
 def test_a_file_for_each_purpose(tmp_path):
     one = str(tmp_path / "one")
     result = run("tictactoe", "random", "greedy", "--results", one, "--csv", one, status=2)
-    assert f"expected {one} for one of spec, results, csv and plot, got two" in result.output
+    assert f"got {one} for two things" in result.output
     spec = tmp_path / "spec.json"
     described = {**TWO, "csv": str(spec)}
     spec.write_text(json.dumps(described), encoding="utf-8")
