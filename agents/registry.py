@@ -8,7 +8,7 @@ environment of that name; ``mymodule:env`` is a function of your own that return
 import importlib
 import inspect
 import re
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container, Iterable, Mapping
 from contextlib import suppress
 from types import NoneType, UnionType
 from typing import (
@@ -80,6 +80,14 @@ BOOKS: Final = "agents.knowledge.connect4.book"
 def agent_classes() -> dict[str, type[Any]]:
     """The agents by name."""
     return {name: attribute_at(path) for name, path in AGENTS.items()}
+
+
+def with_parameters(text: str, values: Mapping[str, Any]) -> str:
+    """The text of an agent with these values of parameters, instead of those that it gives."""
+    name, _, rest = text.partition(":")
+    kept = [pair for pair in rest.split(",") if pair and pair.partition("=")[0] not in values]
+    pairs = ",".join([*kept, *(f"{key}={value}" for key, value in values.items())])
+    return f"{name}:{pairs}" if pairs else name
 
 
 def make_agent(text: str, seed: int | None = None, or_function: bool = False) -> "Agent":

@@ -5,9 +5,9 @@ import json
 import pytest
 from benchmarks.leaderboard import page
 from click.testing import CliRunner
+from interruptions import stop_after
 
 from agents.apps.cli import main
-from agents.arena import TournamentRun
 from agents.arena.bench import chosen_boards, run_bench, slug
 from agents.arena.recommended import boards
 from agents.registry import make_agent, make_environment
@@ -39,16 +39,7 @@ def test_every_board_has_anchors_of_rising_strength():
 
 def test_one_seed_gives_the_same_figures_also_after_interruptions(tmp_path, monkeypatch):
     first = run_bench(AGENT, tmp_path / "first", names=["tictactoe"], seed=3, workers=0)
-    usual, games = TournamentRun.__iter__, []
-
-    def stop_soon(run):
-        for number, result in enumerate(usual(run), 1):
-            games.append(result)
-            yield result
-            if number == 17:
-                raise KeyboardInterrupt
-
-    monkeypatch.setattr(TournamentRun, "__iter__", stop_soon)
+    games = stop_after(17, monkeypatch)
     for _ in range(20):
         try:
             again = run_bench(AGENT, tmp_path / "again", names=["tictactoe"], seed=3, workers=0)

@@ -5,10 +5,11 @@ import math
 
 import pytest
 from click.testing import CliRunner
+from interruptions import stop_after
 
 from agents.apps.cli import main
-from agents.arena.running import TournamentRun
-from agents.arena.tuning import LEAST_GAMES, Range, elo_of, ranges_of, tune
+from agents.arena.ratings import elo_of
+from agents.arena.tuning import LEAST_GAMES, Range, ranges_of, tune
 
 pytest.importorskip("optuna")
 
@@ -54,16 +55,7 @@ def test_a_run_that_was_stopped_finds_the_same(tmp_path, monkeypatch):
     ranges = ranges_of("uct", ["c=0.01:30:log", "fpu=0:5"])
     settings = {"ranges": ranges, "games": LEAST_GAMES, "seed": 2, "workers": 0}
     first = tune("uct:simulations=8", "tictactoe", tmp_path / "first", **settings)
-    usual, played = TournamentRun.__iter__, []
-
-    def stop_soon(run):
-        for number, result in enumerate(usual(run), 1):
-            played.append(result)
-            yield result
-            if number == 7:
-                raise KeyboardInterrupt
-
-    monkeypatch.setattr(TournamentRun, "__iter__", stop_soon)
+    played = stop_after(7, monkeypatch)
     for _ in range(100):
         try:
             again = tune("uct:simulations=8", "tictactoe", tmp_path / "again", **settings)

@@ -12,7 +12,7 @@ from agents.arena.ratings import Rating, Score, rate_beside
 from agents.arena.results import PlayedGame
 from agents.arena.running import TournamentRun, run_tournament
 from agents.arena.specification import Entrant, Tournament
-from agents.arena.standings import scores_of_pairings
+from agents.arena.standings import expect_no_failure, scores_of_pairings
 from agents.core.formats import Format
 from agents.core.reading import names_file
 from agents.core.structured import Count, check_fields, to_structure
@@ -194,9 +194,3 @@ def rating_of(run: TournamentRun, anchors: Anchors, step: int = 0) -> Rating:
     }
     illegal = sum(one.illegal == 0 for one in games)
     return Rating(step, elo, low, high, illegal, opponents)
-
-
-def expect_no_failure(failed: Sequence[dict[str, Any]]) -> None:
-    """ValueError if a game of a tournament has no outcome."""
-    for one in failed:
-        raise ValueError(f"expected games with an outcome, got one without: {one['reason']}")

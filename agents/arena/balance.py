@@ -9,6 +9,7 @@ from agents.arena.openings import RandomOpenings, opening_view
 from agents.arena.results import PlayedGame, Result
 from agents.arena.running import TournamentRun
 from agents.arena.specification import Entrant, Tournament
+from agents.arena.standings import expect_no_failure
 from agents.registry import make_environment
 from hexenv.envs.aec import BoardEnv
 from hexenv.games import notation
@@ -87,6 +88,7 @@ def score_openings(
     with closing(TournamentRun(tournament, results, workers=workers)) as run:
         for _ in run:
             report(len(run.results), tournament.games)
+    expect_no_failure(run.standings().failed)
     points = _points(rules, run.results.values())
     return [
         ScoredOpening(text, sum(points[key]) / len(points[key]), len(points[key]))
@@ -98,10 +100,9 @@ def _points(rules: Game, results: Iterable[Result]) -> dict[int, list[float]]:
     """What the side that begins has scored in each game, by the `_image_key` of its opening."""
     found: dict[int, list[float]] = {}
     for one in results:
-        if not isinstance(one, PlayedGame):
-            raise ValueError(f"expected games with an outcome, got one without: {one.reason}")
-        outcome = -one.outcome if one.first else one.outcome
-        found.setdefault(_image_key(rules, one.game.opening), []).append((1 + outcome) / 2)
+        if isinstance(one, PlayedGame):
+            outcome = -one.outcome if one.first else one.outcome
+            found.setdefault(_image_key(rules, one.game.opening), []).append((1 + outcome) / 2)
     return found
 
 

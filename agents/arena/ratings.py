@@ -467,6 +467,13 @@ def expected_score(elo: float) -> float:
     return 1 / (1 + 10 ** (-elo / 400))
 
 
+def elo_of(score: float) -> float:
+    """The advantage in Elo at which a score, 0 to 1, is expected; infinite at its ends."""
+    if not 0 < score < 1:
+        return math.copysign(inf, score - 0.5)
+    return 400 * math.log10(score / (1 - score))
+
+
 def log_likelihood_ratio(
     counts: Sequence[int] | NDArray[Any], elo0: float, elo1: float
 ) -> NDArray[np.float64]:

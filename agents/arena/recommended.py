@@ -6,7 +6,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from agents.registry import AGENTS
+from agents.registry import AGENTS, with_parameters
 
 
 @cache
@@ -88,5 +88,5 @@ def _as_text(call: str) -> str:
         raise ValueError(f"expected an agent such as UCT(), got {call}")
     class_name = made.func.id
     name = next(name for name, path in AGENTS.items() if path.endswith(f":{class_name}"))
-    given = [f"{each.arg}={ast.literal_eval(each.value)}" for each in made.keywords]
-    return name + (f":{','.join(given)}" if given else "")
+    given = {str(each.arg): ast.literal_eval(each.value) for each in made.keywords}
+    return with_parameters(name, given)

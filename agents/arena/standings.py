@@ -334,6 +334,12 @@ def _pairing(
     )
 
 
+def expect_no_failure(failed: Sequence[dict[str, Any]]) -> None:
+    """ValueError if a game of a tournament has no outcome."""
+    for one in failed:
+        raise ValueError(f"expected games with an outcome, got one without: {one['reason']}")
+
+
 # ---- as text -------------------------------------------------------------------------------------
 
 

@@ -16,14 +16,20 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from agents.arena.anchors import expect_no_failure
 from agents.arena.balance import drawn_openings
+from agents.arena.ratings import elo_of
 from agents.arena.running import TournamentRun
 from agents.arena.schedule import stream_seed
 from agents.arena.specification import Entrant, Tournament
-from agents.arena.standings import PairingStanding
+from agents.arena.standings import PairingStanding, expect_no_failure
 from agents.core.formats import Format
-from agents.registry import agent_classes, make_agent, parameters, type_hints
+from agents.registry import (
+    agent_classes,
+    make_agent,
+    parameters,
+    type_hints,
+    with_parameters,
+)
 from hexenv.common.extras import library
 from hexenv.common.messages import not_one_of
 from hexenv.common.options import OneOf, Option, Within
@@ -35,8 +41,8 @@ FINALISTS: Final = 5
 LEAST_GAMES: Final = 100
 LEAST_TRIALS: Final = 10
 """Of fewer nothing is said about which parameters matter."""
-OPENING_PLIES: Final = 4
-"""The usual length of the random openings."""
+TUNING_PLIES: Final = 4
+"""The usual length of the random openings; shorter ones are too few for three parts."""
 LEAST_OPENINGS: Final = 24
 MOST_OPENINGS: Final = 2000
 WIDEST: Final = 20.0
@@ -111,13 +117,6 @@ class Tuning:
         """The gain in Elo, and the ends of its interval, from the score."""
         low, high = self.interval
         return elo_of(self.score), elo_of(low), elo_of(high)
-
-
-def elo_of(score: float) -> float:
-    """The difference in Elo at which a score, 0 to 1, is expected; infinite at its ends."""
-    if not 0 < score < 1:
-        return math.copysign(math.inf, score - 0.5)
-    return 400 * math.log10(score / (1 - score))
 
 
 # ---- ranges --------------------------------------------------------------------------------------
@@ -253,14 +252,6 @@ class _Optimiser:
         return self._optuna.importance.get_param_importances(self._study, evaluator=judge)
 
 
-def with_values(agent: str, values: Mapping[str, Any]) -> str:
-    """The text of an agent with other values of some parameters."""
-    name, _, given = agent.partition(":")
-    pairs = dict(pair.split("=", 1) for pair in given.split(",") if "=" in pair)
-    pairs |= {key: str(value) for key, value in values.items()}
-    return name + ":" + ",".join(f"{key}={value}" for key, value in pairs.items())
-
-
 def tune(
     agent: str,
     game: str,
@@ -268,7 +259,7 @@ def tune(
     options: Sequence[str] = (),
     ranges: Sequence[Range] = (),
     games: int = 2000,
-    opening_plies: int = OPENING_PLIES,
+    opening_plies: int = TUNING_PLIES,
     seed: int = 0,
     workers: int | None = None,
     report: Callable[[int, int], object] = lambda _played, _all: None,
@@ -304,7 +295,7 @@ def tune(
     best, last = _search(optimiser, player, games)
     found = Tuning(
         agent,
-        with_values(agent, best),
+        with_parameters(agent, best),
         {key: str(value) for key, value in best.items()},
         last.score or 0.0,
         last.interval,
@@ -321,7 +312,7 @@ def _expect_valid(agent: str, ranges: Sequence[Range]) -> None:
     make_agent(agent)
     for one in ranges:
         for value in one.ends:
-            make_agent(with_values(agent, {one.name: value}))
+            make_agent(with_parameters(agent, {one.name: value}))
 
 
 def _shared_out(
@@ -366,7 +357,7 @@ class _Player:
         agent = self._agent
         tournament = Tournament(
             self._game,
-            [Entrant("tuned", with_values(agent, values)), Entrant("as it was", agent)],
+            [Entrant("tuned", with_parameters(agent, values)), Entrant("as it was", agent)],
             "pair",
             games // 2,
             seed=stream_seed(self._seed, STAGES.index(stage), number),

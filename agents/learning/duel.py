@@ -1,10 +1,9 @@
 """Duels of two networks, each playing its policy: does the new one play better?"""
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.arena.ratings import elo_of
 from agents.learning.data.lockstep import Lockstep
 from agents.search.evaluator import Evaluator, evaluations
 from hexenv.games import base
@@ -85,5 +84,4 @@ def elo(score: float, games: int) -> float:
     `games` are the distinct ones.
     """
     bound = 0.5 / max(1, games)
-    score = min(max(score, bound), 1.0 - bound)
-    return 400.0 * math.log10(score / (1.0 - score))
+    return elo_of(min(max(score, bound), 1.0 - bound))

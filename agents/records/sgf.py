@@ -283,7 +283,6 @@ def read_sgf(
     for number, tree in enumerate(trees(text), 1):
         main, *others = tree.ends()
         reader = _Reader([tree.nodes[at] for at in tree.way(main)], game, options)
-        reader.play()
         record = reader.record()
         if others:
             s = "s" if len(others) > 1 else ""
@@ -334,7 +333,6 @@ class _Merger:
             try:
                 nodes = [tree.nodes[at] for at in way]
                 reader = _Reader(nodes, self._game, self._options, has_swap)
-                reader.play()
                 main = main or reader.record()
                 if (reader.options, reader.start) != (main.options, main.start):
                     raise ValueError("expected a variation that begins as the main line")
@@ -390,7 +388,13 @@ class _Merger:
 
 
 class _Reader:
-    """Reads one game of a file."""
+    """Reads one line of play of a game.
+
+    Attributes:
+        options: Of the game.
+        start: Where it begins, if not at the start of the game.
+        actions: What is played from there.
+    """
 
     def __init__(
         self,
@@ -427,6 +431,7 @@ class _Reader:
         self.start: StartPosition | None = None
         self._state = base.new_state(self._rules)
         self._ending: tuple[int, str] | None = None  # outcome for player 0, and why
+        self._play()
 
     def _value(self, name: str, otherwise: str = "") -> tuple[str, int]:
         """A property of the root, and its line."""
@@ -481,8 +486,8 @@ class _Reader:
         """Whether the game, written again, has its cells elsewhere than the file."""
         return self.white_begins or bool(self._mirrored) != self._is_swapped
 
-    def play(self) -> None:
-        """Follow the nodes to the end, once."""
+    def _play(self) -> None:
+        """Follow the nodes to the end."""
         rules, number = self._rules, 0
         for event in self._events:
             try:

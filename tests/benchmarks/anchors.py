@@ -7,11 +7,12 @@ simulations. ``--board "Hex 7 x 7"`` measures this board alone; it may be repeat
 
 import argparse
 import json
-import re
 import shlex
 import subprocess
 import tomllib
 from pathlib import Path
+
+from agents.arena.bench import slug
 
 ROOT = Path(__file__).parents[2]
 ANCHORS = ROOT / "agents" / "arena" / "anchors.toml"
@@ -20,8 +21,8 @@ ZERO = "uct:simulations=100"
 
 def measured(board, directory):
     """Lines of TOML with the anchors of a board, the weakest first."""
-    name = re.sub(r"\W+", "-", board["name"].lower())
-    command = [*shlex.split(board["command"]), "--json", "--results", f"{directory}/{name}.jsonl"]
+    file = directory / f"{slug(board['name'])}.jsonl"
+    command = [*shlex.split(board["command"]), "--json", "--results", str(file)]
     run = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE)
     agents = json.loads(run.stdout)["agents"]
     shift = 1000 - next(one["elo"] for one in agents if one["agent"] == ZERO)

@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 from rich.console import Console
-from rich.progress import Progress, TaskID
+from rich.progress import Progress
 
 from agents.apps.cli import shared
 from agents.arena.bench import SUITE, TIERS, BoardResult, chosen_boards, overall, run_bench, slug
@@ -59,24 +59,16 @@ def bench(
         for agent in agents:
             make_agent(agent)
     found: dict[str, list[BoardResult]] = {}
-    try:
-        with (
-            shared.clear_errors(),
-            Progress(console=Console(stderr=True), disable=as_json) as bar,
-        ):
-            for agent in agents:
-                folder = Path(directory) / slug(agent)
-                task = bar.add_task(agent, total=None)
-
-                def report(played: int, games: int, task: TaskID = task) -> None:
-                    bar.update(task, completed=played, total=games)
-
-                found[agent] = run_bench(agent, folder, tier, names, seed, workers, report)
-                write_text(folder / "bench.md", markdown(agent, found[agent], tier))
-                write_text(folder / "bench.tex", latex(agent, found[agent], tier))
-    except KeyboardInterrupt:
-        click.echo("interrupted: the same command goes on", err=True)
-        raise SystemExit(shared.INTERRUPTED) from None
+    with (
+        shared.interruptible("the same command goes on"),
+        shared.clear_errors(),
+        Progress(console=Console(stderr=True), disable=as_json) as bar,
+    ):
+        for agent in agents:
+            folder, report = Path(directory) / slug(agent), shared.counter(bar, agent)
+            found[agent] = run_bench(agent, folder, tier, names, seed, workers, report)
+            write_text(folder / "bench.md", markdown(agent, found[agent], tier))
+            write_text(folder / "bench.tex", latex(agent, found[agent], tier))
     if as_json:
         results = {agent: [asdict(one) for one in each] for agent, each in found.items()}
         click.echo(json.dumps({"suite": SUITE, "tier": tier, "agents": results}))

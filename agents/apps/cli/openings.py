@@ -44,23 +44,19 @@ def openings(
 
     Example: hexenv openings hex rave:simulations=500 --option board_size=7 --to openings.txt
     """
-    with shared.clear_errors(), Progress(console=Console(stderr=True), disable=as_json) as bar:
+    kept = "the same command goes on" if results else "no game is kept without --results"
+    with (
+        shared.interruptible(kept),
+        shared.clear_errors(),
+        Progress(console=Console(stderr=True), disable=as_json) as bar,
+    ):
         expect_distinct(to, results)
         if to is not None:
             expect_writable("to", to)
-        task = bar.add_task("games", total=None)
-
-        def report(played: int, wanted: int) -> None:
-            bar.update(task, completed=played, total=wanted)
-
-        try:
-            found = score_openings(
-                agent, game, options, plies, count, games, seed, results, workers, report
-            )
-        except KeyboardInterrupt:
-            kept = "the same command goes on" if results else "no game is kept without --results"
-            click.echo(f"interrupted: {kept}", err=True)
-            raise SystemExit(shared.INTERRUPTED) from None
+        report = shared.counter(bar, "games")
+        found = score_openings(
+            agent, game, options, plies, count, games, seed, results, workers, report
+        )
         balanced = [one for one in found if is_balanced(one)]
         if to is not None and balanced:
             about = ["hexenv", "openings", game, agent, "--plies", plies, "--count", count]

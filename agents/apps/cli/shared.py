@@ -99,6 +99,27 @@ def new_table(*columns: str, texts: Container[str] = (), title: str | None = Non
 
 
 @contextmanager
+def interruptible(message: str = "") -> Generator[None]:
+    """Ctrl-C ends the program without a traceback, with a message if there is one."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if message:
+            click.echo(f"interrupted: {message}", err=True)
+        sys.exit(INTERRUPTED)
+
+
+def counter(bar: Progress, title: str) -> Callable[[int, int], None]:
+    """A new row of a bar; call it with how many are done, and how many there are in all."""
+    task = bar.add_task(title, total=None)
+
+    def report(done: int, wanted: int) -> None:
+        bar.update(task, completed=done, total=wanted)
+
+    return report
+
+
+@contextmanager
 def clear_errors(prefix: str = "") -> Generator[None]:
     """Turn errors in the user's input or in a file into a `click.ClickException`.
 

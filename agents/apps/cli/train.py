@@ -2,8 +2,6 @@
 
 import json
 import sys
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +14,7 @@ from agents.apps.cli.curves import write_all
 from agents.apps.cli.shared import (
     INTERRUPTED,
     clear_errors,
+    interruptible,
     is_terminal,
     plot_option,
     progress_bar,
@@ -171,15 +170,6 @@ def draw(directory: Path, configuration: configurations.Configuration, plot: str
     game = game_text(configuration.game, options_of(configuration))
     simulations = f"{configuration.search.simulations} simulations a move"
     write_plot(training_plot(log, f"{game}: {len(log)} iterations, {simulations}"), plot)
-
-
-@contextmanager
-def interruptible() -> Generator[None]:
-    """Ctrl-C ends the program without a traceback."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
 
 
 def in_short(figures: dict[str, Any]) -> str:

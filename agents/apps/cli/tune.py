@@ -8,8 +8,9 @@ from rich.console import Console
 from rich.progress import Progress
 
 from agents.apps.cli import shared
-from agents.arena.tuning import OPENING_PLIES, Tuning, ranges_of, with_values
+from agents.arena.tuning import TUNING_PLIES, Tuning, ranges_of
 from agents.arena.tuning import tune as tune_agent
+from agents.registry import with_parameters
 
 
 @click.command()
@@ -22,7 +23,7 @@ from agents.arena.tuning import tune as tune_agent
 @click.option(
     "--opening-plies",
     type=click.IntRange(1),
-    default=OPENING_PLIES,
+    default=TUNING_PLIES,
     help="Random plies to start with.",
 )
 @click.option(
@@ -61,20 +62,24 @@ def tune(
     """
     budget = {"simulations": simulations, "seconds": seconds_per_move}
     given = {key: value for key, value in budget.items() if value is not None}
-    try:
-        with shared.clear_errors(), Progress(console=Console(stderr=True), disable=as_json) as bar:
-            base = with_values(agent, given) if given else agent
-            ranges, task = ranges_of(base, names), bar.add_task("games", total=None)
-
-            def report(played: int, wanted: int) -> None:
-                bar.update(task, completed=played, total=wanted)
-
-            found = tune_agent(
-                base, game, directory, options, ranges, games, opening_plies, seed, workers, report
-            )
-    except KeyboardInterrupt:
-        click.echo("interrupted: the same command goes on", err=True)
-        raise SystemExit(shared.INTERRUPTED) from None
+    with (
+        shared.interruptible("the same command goes on"),
+        shared.clear_errors(),
+        Progress(console=Console(stderr=True), disable=as_json) as bar,
+    ):
+        base = with_parameters(agent, given)
+        found = tune_agent(
+            base,
+            game,
+            directory,
+            options,
+            ranges_of(base, names),
+            games,
+            opening_plies,
+            seed,
+            workers,
+            shared.counter(bar, "games"),
+        )
     if as_json:
         click.echo(json.dumps(asdict(found)))
     else:

@@ -20,6 +20,7 @@ from agents.registry import (
     make_environment,
     parameters,
     type_hints,
+    with_parameters,
 )
 from hexenv import GAMES
 from hexenv.common.options import OneOf, Option, Within
@@ -234,8 +235,7 @@ def bounded(text: str) -> str:
         given["seconds"] = str(LIMITS["seconds"][1] if has_budget else DEFAULT_SECONDS)
     if "max_nodes" in known:
         given["max_nodes"] = str(MAX_NODES)
-    pairs = ",".join(f"{key}={value}" for key, value in given.items())
-    return f"{name}:{pairs}" if pairs else name
+    return with_parameters(name, given)
 
 
 def _check_parameter(name: str, key: str, value: str) -> None:

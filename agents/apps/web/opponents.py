@@ -7,6 +7,7 @@ from importlib.resources import files
 from typing import Final, NamedTuple
 
 from agents.arena.recommended import levels, strongest
+from agents.registry import with_parameters
 from hexenv import GAMES
 
 SECONDS: Final = 1.0
@@ -65,7 +66,7 @@ def opponents(game: str) -> list[Opponent]:
         best = strongest(game, with_network)
         if best is None:
             continue
-        text = f"{best}{',' if ':' in best else ':'}seconds={SECONDS:g}"
+        text = with_parameters(best, {"seconds": f"{SECONDS:g}"})
         words = "with a network" if with_network else "without a network"
         about = f"Recommended for {GAMES[game]}, of the agents {words}: {SECONDS:g} second a move."
         found.append(Opponent(f"the strongest {words}", about, text))
