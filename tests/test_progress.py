@@ -16,12 +16,9 @@ from agents.apps.cli import main
 from agents.arena.ratings import PairScores, rate, rate_beside
 from agents.learning.progress import Anchors, RatingLog, WandbWriter, rate_policy, read_ratings
 from agents.learning.progress.curves import (
-    bootstrap_interval,
-    interquartile_mean,
     latex,
     learning_curve,
     markdown,
-    probability_of_improvement,
     read_curve,
     read_run,
     rows_of,
@@ -256,45 +253,6 @@ def test_a_run_of_weights_and_biases_gets_the_same(tmp_path, monkeypatch):
 
 
 # ---- several seeds -------------------------------------------------------------------------------
-
-
-def test_the_interquartile_mean_by_hand():
-    assert interquartile_mean([5, 1, 2]) == pytest.approx(8 / 3)
-    assert interquartile_mean([9, 1, 2, 4]) == 3.0
-    assert interquartile_mean([0, 0, 1, 2, 3, 50, 60, 70]) == pytest.approx(56 / 4)
-    table = np.random.default_rng(0).normal(size=(4, 9, 3))
-    found = interquartile_mean(table, axis=1)
-    assert found.shape == (4, 3)
-    assert found[2, 1] == pytest.approx(np.sort(table[2, :, 1])[2:-2].mean())
-
-
-def test_the_bootstrap_interval_contains_the_true_mean_of_ten_runs():
-    rng = np.random.default_rng(2)
-    covered = []
-    for seed in range(400):
-        scores = rng.normal(3.0, 2.0, 10)
-        low, high = bootstrap_interval([scores], resamples=500, seed=seed)
-        covered.append(low <= 3.0 <= high)
-    assert 0.88 <= np.mean(covered) <= 0.96
-
-
-def test_strata_are_drawn_by_themselves():
-    """Between tasks there is any distance; each resample has as many runs of each."""
-    tasks = [np.array([0.0, 1.0, 2.0]), np.array([100.0, 101.0, 102.0])]
-    low, high = bootstrap_interval(tasks, np.mean)
-    assert 50.0 < low < 51.0 < high < 52.0
-    pooled = bootstrap_interval([np.concatenate(tasks)], np.mean)
-    assert pooled[1] - pooled[0] > 50.0
-    with pytest.raises(ValueError, match="expected a run of each task, got none"):
-        bootstrap_interval([tasks[0], []])
-
-
-def test_how_likely_one_method_is_better():
-    assert probability_of_improvement([2, 3, 4], [0, 1]) == (1.0, (1.0, 1.0))
-    share, (low, high) = probability_of_improvement([1, 2, 3], [2, 2, 2])
-    assert share == 0.5
-    assert low == 0.0
-    assert high == 1.0
 
 
 def test_a_curve_is_on_the_steps_that_all_have_reached():

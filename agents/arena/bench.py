@@ -21,14 +21,14 @@ import numpy as np
 
 import hexenv
 from agents.arena.accuracy import SolvedPosition, measure, own_sets, spread
-from agents.arena.aggregates import interquartile_mean, with_interval
+from agents.arena.aggregates import bootstrap_interval, interquartile_mean
 from agents.arena.anchors import Anchors, rating_of
 from agents.arena.match import close
 from agents.arena.opening_files import read_openings
 from agents.arena.ratings import Rating
 from agents.arena.recommended import Board, boards
 from agents.arena.results import PlayedGame
-from agents.arena.running import TournamentRun
+from agents.arena.running import EngineName, TournamentRun
 from agents.arena.specification import Entrant, Tournament
 from agents.arena.standings import scores_of_pairings
 from agents.core.formats import Format
@@ -143,6 +143,7 @@ def run_bench(
     names: Sequence[str] = (),
     seed: int = 0,
     workers: int | None = None,
+    engine: EngineName = "processes",
     report: Callable[[int, int], object] = lambda _played, _all: None,
 ) -> list[BoardResult]:
     """Measure an agent. Killed at any time, the next call goes on from what is in the directory.
@@ -154,6 +155,7 @@ def run_bench(
         names: Of boards; all without one.
         seed: Of openings and of chance.
         workers: Processes; None: as many as processors, 0: none.
+        engine: ``"processes"``, or ``"ray"``: the games are played on more than one machine.
         report: Called after each game with the number of games played and of all to be played.
 
     Returns:
@@ -176,7 +178,7 @@ def run_bench(
         def on_game(played: int, before: int = before) -> None:
             report(before + played, sum(games))
 
-        found.append(_on_board(agent, board, folder, amount, seed, workers, on_game))
+        found.append(_on_board(agent, board, folder, amount, seed, workers, engine, on_game))
         about = {"suite": SUITE, "agent": agent, "tier": tier, "seed": seed, "machine": machine()}
         told = [asdict(one) for one in found]
         FORMAT.write_json(folder / RESULT, **about, overall=overall(found), boards=told)
@@ -189,8 +191,9 @@ def overall(results: Sequence[BoardResult]) -> tuple[float, float, float]:
     It compares agents that were measured on the same boards: each point of it is one against the
     same anchors.
     """
-    strata = [np.array(scores) for one in results for scores in one.pair_scores]
-    return with_interval(interquartile_mean, strata)
+    strata = [scores for one in results for scores in one.pair_scores]
+    low, high = bootstrap_interval(strata)
+    return float(interquartile_mean(np.concatenate(strata))), float(low), float(high)
 
 
 def _on_board(
@@ -200,6 +203,7 @@ def _on_board(
     tier: Tier,
     seed: int,
     workers: int | None,
+    engine: EngineName,
     on_game: Callable[[int], object],
 ) -> BoardResult:
     anchors = Anchors(board.game, board.anchors, board.options)
@@ -215,7 +219,7 @@ def _on_board(
         options=board.options,
         openings=openings_of(board),
     )
-    with closing(TournamentRun(tournament, file, workers=workers)) as run:
+    with closing(TournamentRun(tournament, file, engine, workers)) as run:
         for _ in run:
             on_game(len(run.results))
     standing = next(one for one in run.standings().agents if one.agent == label)

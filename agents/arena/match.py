@@ -11,6 +11,7 @@ from typing import Annotated, Any, cast
 import numpy as np
 
 from agents.arena.adjudication import Adjudication, Judge
+from agents.arena.clock import Clock, TimeControl
 from agents.arena.intervals import distinct_share
 from agents.arena.openings import new_openings
 from agents.arena.ratings import PairScores
@@ -96,10 +97,12 @@ def play_game(
     on_move: OnMove | None = None,
     opening: Sequence[int] = (),
     adjudication: Adjudication | None = None,
+    control: TimeControl | None = None,
 ) -> GameResult:
     """Play a game that has been reset to its end.
 
-    An agent that chooses an illegal action, or raises `ForfeitError`, loses at once.
+    An agent that chooses an illegal action, raises `ForfeitError`, or runs out of time, loses at
+    once.
 
     Args:
         env: A two-agent AEC environment after `reset`.
@@ -108,6 +111,7 @@ def play_game(
         on_move: Called after each move of an agent.
         opening: Legal actions that are played before the agents are asked.
         adjudication: When the game is ended early; None: never.
+        control: The time that the agents have for all their moves; None: as their budgets say.
 
     Raises:
         ValueError: If these are not two agents, or the opening is illegal or ends the game.
@@ -119,11 +123,13 @@ def play_game(
     seconds, moves, actions, clock = [0.0, 0.0], [0, 0], list(opening), list[float]()
     assumed: list[str | None] = [None, None]
     illegal, forfeit, verdict = None, None, None
-    judge = Judge(adjudication)
+    judge, times = Judge(adjudication), Clock(control)
     _play_opening(env, game, played, opening)
     while not is_over(env):
         number = game.to_play(played) ^ first
-        chosen, forfeit, taken = _ask(agents[number], env)
+        with times.limited(number, agents[number]):
+            chosen, forfeit, taken = _ask(agents[number], env)
+        forfeit = forfeit or times.count(number, taken)
         seconds[number] += taken
         moves[number] += 1
         statistics = getattr(agents[number], "statistics", None)

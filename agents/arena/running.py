@@ -163,24 +163,24 @@ class _LabelledAgent:
     """An agent whose exceptions become `AgentError`s."""
 
     def __init__(self, agent: Agent, label: str) -> None:
-        self._agent, self._label = agent, label
+        self.wrapped, self._label = agent, label
 
     @property
     def statistics(self) -> Statistics | None:
-        return getattr(self._agent, "statistics", None)
+        return getattr(self.wrapped, "statistics", None)
 
     def act(self, env: Any) -> int:
-        return self._guarded(self._agent.act, env)
+        return self._guarded(self.wrapped.act, env)
 
     def reset(self, seed: int | None = None) -> None:
-        self._guarded(self._agent.reset, seed)
+        self._guarded(self.wrapped.reset, seed)
 
     def prepare(self, env: Any) -> None:
-        self._guarded(prepare, env, [self._agent])
+        self._guarded(prepare, env, [self.wrapped])
 
     def close(self) -> None:
         with suppress(Exception):  # the agent is not used any more
-            close([self._agent])
+            close([self.wrapped])
 
     def _guarded(self, call: Callable[..., Any], *arguments: Any) -> Any:
         try:
@@ -234,9 +234,8 @@ class Players(Worker):
         about = game_name(tournament), tournament.options, agent_names(tournament, game)
         recorder = Recorder(*about, agents) if self._keeps_records else None
         on_move = recorder and recorder.on_move
-        result = play_game(
-            self._env, agents, game.first, on_move, game.opening, tournament.adjudicate
-        )
+        rules = tournament.adjudicate, tournament.clock
+        result = play_game(self._env, agents, game.first, on_move, game.opening, *rules)
         record = recorder and recorder.record(result, seed=seed, env=self._env)
         return PlayedGame(**vars(replace(result, clock=())), game=game, record=record)
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final, Literal, cast, get_args
 from msgspec import Meta
 
 from agents.arena.adjudication import Adjudication
+from agents.arena.clock import TimeControl
 from agents.core.structured import check_fields, convert, expect_keys, to_structure
 
 Kind = Literal["round-robin", "gauntlet", "pair"]
@@ -140,6 +141,8 @@ class Tournament:
             see `agents.arena.openings.ListedOpenings`.
         adjudicate: When games are ended early, such as ``"proof"``; see
             `agents.arena.adjudication.Adjudication`.
+        clock: Seconds of each agent for all its moves of a game, in place of its own budget, and
+            more after each move, such as ``"60+0.5"``; see `agents.arena.clock.TimeControl`.
 
     Raises:
         ValueError: Naming the wrong value.
@@ -155,6 +158,7 @@ class Tournament:
     sprt: Sprt | None = None
     openings: Sequence[str] = ()
     adjudicate: Adjudication | None = None
+    clock: TimeControl | None = None
     entrants: tuple[Entrant, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -187,6 +191,8 @@ class Tournament:
             object.__setattr__(self, "sprt", Sprt.of(self.sprt))
         if self.adjudicate is not None:
             object.__setattr__(self, "adjudicate", Adjudication.of(self.adjudicate))
+        if self.clock is not None:
+            object.__setattr__(self, "clock", TimeControl.of(self.clock))
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -219,6 +225,7 @@ class Tournament:
             "sprt": None if self.sprt is None else asdict(self.sprt),
             "openings": list(self.openings),
             "adjudicate": None if self.adjudicate is None else asdict(self.adjudicate),
+            "clock": None if self.clock is None else asdict(self.clock),
         }
 
     @classmethod

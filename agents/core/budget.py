@@ -2,9 +2,10 @@
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, nullcontext
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final
 
 ENDLESS: Final = 2**62
 """The simulations where only the seconds are limited."""
@@ -124,3 +125,25 @@ def shares(simulations: int | None, count: int) -> list[int | None]:
         return [None] * count
     upto = [simulations * number // count for number in range(count + 1)]
     return [end - start for start, end in pairwise(upto)]
+
+
+@contextmanager
+def other_budget(agent: Any, simulations: int | None, seconds: float | None) -> Generator[None]:
+    """Give an agent another budget for a while, where it has one; it makes no move meanwhile.
+
+    Without a limit on what it has, it keeps to its own.
+    """
+    given = {"simulations": simulations, "seconds": seconds}
+    wanted = {name: value for name, value in given.items() if hasattr(agent, name)}
+    if all(value is None for value in wanted.values()):
+        yield
+        return
+    with getattr(agent, "turn", nullcontext()):
+        before = {name: getattr(agent, name) for name in wanted}
+        for name, value in wanted.items():
+            setattr(agent, name, value)
+        try:
+            yield
+        finally:
+            for name, value in before.items():
+                setattr(agent, name, value)

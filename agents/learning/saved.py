@@ -87,3 +87,23 @@ def find_network(net: str) -> Path:
             return path
     shipped = ", ".join(sorted(path.stem for path in SHIPPED.glob("*.safetensors")))
     raise FileNotFoundError(f"expected a network's file, or one of {shipped}; got {net!r}")
+
+
+def shipped_network(game: Game, family: str = "") -> Path:
+    """The shipped network for a game: of the smallest board that is no smaller, or the largest.
+
+    Args:
+        game: The game.
+        family: What the names of the networks begin with: ``ppo-``, ``dqn-``, or nothing.
+
+    Raises:
+        ValueError: If none of the family is for the game.
+    """
+    found = {
+        int(path.stem.removeprefix(family + game.name) or game.rows): path
+        for path in SHIPPED.glob(f"{family}{game.name}*.safetensors")
+    }
+    if not found:
+        names = ", ".join(sorted(path.stem for path in SHIPPED.glob(f"{family}*.safetensors")))
+        raise ValueError(f"expected a game of a shipped network ({names}), got {game.name}")
+    return found[min((rows for rows in found if rows >= game.rows), default=max(found))]

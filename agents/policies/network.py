@@ -6,12 +6,13 @@ With PyTorch (extra ``train``) it evaluates the network, without it NumPy does.
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.policies.models import safe_threads
+from agents.policies.models import PolicyOutput, safe_threads
 from agents.policies.policy import PolicyAgent
 from agents.search.evaluator import PolicyError
 from hexenv.common.extras import library
@@ -38,15 +39,7 @@ class NetworkAgent(PolicyAgent):
     def __init__(self, net: str, temperature: float = 0.0, seed: int | None = None) -> None:
         from agents.learning.saved import find_network
 
-        path, title = find_network(net), f"network:net={net}"
-        if has_pytorch():
-            from agents.learning.files import load_network
-
-            self._use_network(load_network(path), temperature, seed, title)
-        else:
-            from agents.learning.plain import load_plain
-
-            self._use_network(load_plain(path), temperature, seed, title)
+        self._use_network(read_network(find_network(net)), temperature, seed, f"network:net={net}")
 
     @classmethod
     def from_saved(
@@ -58,11 +51,16 @@ class NetworkAgent(PolicyAgent):
         return agent
 
     def _use_network(self, saved: Any, temperature: float, seed: int | None, title: str) -> None:
-        self.saved = saved
         self._evaluators: dict[tuple[Any, ...], Any] = {}
+        planes = tuple(saved.options.planes)
+        super().__init__(no_network, temperature, seed, planes, title)
+        self._take(saved)
+
+    def _take(self, saved: Any) -> None:
+        """Play with this network from here on; it sees the same planes as the one before."""
+        self.saved = saved
         self._runtime = _runtime_of(saved.network)
-        planes, policy = tuple(saved.options.planes), self._runtime.policy(saved.network)
-        super().__init__(policy, temperature, seed, planes, title)
+        self.policy = self._runtime.policy(saved.network)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_evaluators": {}}  # graphs cannot be pickled
@@ -127,9 +125,25 @@ class OwnNetworkAgent(NetworkAgent):
         self._use_network(saved, temperature, seed, f"own-network:file={file}")
 
 
+def read_network(path: Path) -> Any:
+    """An `agents.learning.saved.SavedNetwork`, for PyTorch or, without it, for NumPy."""
+    if has_pytorch():
+        from agents.learning.files import load_network
+
+        return load_network(path)
+    from agents.learning.plain import load_plain
+
+    return load_plain(path)
+
+
 def has_pytorch() -> bool:
     """Whether what loads networks into PyTorch is installed."""
     return all(find_spec(name) is not None for name in ("torch", "safetensors"))
+
+
+def no_network(planes: Any, masks: Any) -> PolicyOutput:
+    """The policy of an agent that does not know the game yet."""
+    raise PolicyError("expected an environment of hexenv, to know the game, got another one", 0)
 
 
 class _Runtime(NamedTuple):

@@ -8,8 +8,8 @@ Examples:
 """
 
 import time
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from threading import Condition
 from typing import Any, Final, Self
@@ -18,6 +18,7 @@ import numpy as np
 
 from agents.core.agent import Agent, OnSlice, Statistics, StoppedError
 from agents.core.background import Slots, Watch, in_background
+from agents.core.budget import other_budget
 from agents.core.options import Seconds, Simulations
 from agents.planning.clones import clone
 from agents.planning.environment import check_in_play
@@ -220,29 +221,14 @@ class Question:
         raw = env.unwrapped
         self._rules = raw.game if isinstance(raw, BoardEnv) else None
 
-    @contextmanager
-    def budget(self, limit: Limit | None, is_endless: bool) -> Generator[None]:
-        """Give the agent another budget for a while, where it has one; it makes no move meanwhile.
+    def budget(self, limit: Limit | None, is_endless: bool) -> AbstractContextManager[None]:
+        """See `other_budget`.
 
         An `is_endless` search goes on until it is stopped, if the agent can be stopped.
         """
-        agent = self._agent
         if limit is None:
-            limit = Limit(NO_END if is_endless and hasattr(agent, "on_slice") else None)
-        names = [name for name in ("simulations", "seconds") if hasattr(agent, name)]
-        wanted = {name: getattr(limit, name) for name in names}
-        if all(value is None for value in wanted.values()):  # it keeps to its own
-            yield
-            return
-        with getattr(agent, "turn", nullcontext()):
-            before = {name: getattr(agent, name) for name in names}
-            for name, value in wanted.items():
-                setattr(agent, name, value)
-            try:
-                yield
-            finally:
-                for name, value in before.items():
-                    setattr(agent, name, value)
+            limit = Limit(NO_END if is_endless and hasattr(self._agent, "on_slice") else None)
+        return other_budget(self._agent, limit.simulations, limit.seconds)
 
     def seen(self, statistics: Statistics) -> Analysis | None:
         """What a search that goes on has found; None as long as that is nothing.

@@ -11,6 +11,7 @@ Examples:
     >>> write_plot(tournament_plot(table), "table.png")
 """
 
+import io
 import math
 import os
 import re
@@ -19,6 +20,8 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from agents.arena.accuracy import Accuracy, interval, without_simulations
+from agents.arena.aggregates import performance_profile
+from agents.arena.bench import BoardResult
 from agents.arena.standings import AgentStanding, Standings, short_names
 from agents.core.files import expect_writable, replacing
 from agents.learning.progress.curves import Curve
@@ -41,6 +44,8 @@ ARROW: Final = 28
 """Length in points of the arrow at the open end of an interval."""
 ARROW_MARGIN: Final = 0.15
 """Space for such an arrow, as a share of the axis."""
+SCORES_OF_PAIRS: Final = (0.0, 0.25, 0.5, 0.75)
+"""Of two games, but for the greatest, which no pair exceeds."""
 LABEL_WIDTH: Final = 44
 """Characters in a line of a label."""
 
@@ -68,6 +73,13 @@ def write_plot(figure: Any, path: str | os.PathLike[str]) -> None:
     check_plot(path)
     with replacing(path) as temporary:
         figure.savefig(temporary, dpi=DPI, format=Path(path).suffix[1:].lower())
+
+
+def svg_text(figure: Any) -> str:
+    """A figure as SVG for a page of HTML."""
+    written = io.StringIO()
+    figure.savefig(written, format="svg")
+    return written.getvalue()[written.getvalue().index("<svg") :]
 
 
 # ---- the plots -----------------------------------------------------------------------------------
@@ -271,6 +283,38 @@ def tournament_plot(standings: Standings) -> Any:
     _add_ratings(axes, agents, labels)
     biased = ", biased by the early stop" if standings.is_biased else ""
     set_labels(axes, "", f"Elo, 0: the mean of all\n(bars: 95 % interval{biased})", "")
+    return figure
+
+
+def bench_plot(results: Mapping[str, Sequence[BoardResult]]) -> Any:
+    """The ratings of agents on the boards of the bench, and the profile of their scores.
+
+    A profile is the share of all pairs of games in which an agent scored more than a number; see
+    `agents.arena.aggregates`.
+    """
+    boards = list(dict.fromkeys(one.board for each in results.values() for one in each))
+    figure = new_figure(11.0, 2.0 + 0.2 * len(boards) * (1 + len(results)))
+    left, right = figure.subplots(1, 2, width_ratios=[3, 2])
+    for number, (agent, each) in enumerate(results.items()):
+        style, shift = look(number), 0.6 * ((number + 0.5) / len(results) - 0.5)
+        elo = [one.rating.elo for one in each]
+        ends = [(one.rating.low, one.rating.high) for one in each]
+        bounds = [
+            (-math.inf if low is None else low, math.inf if high is None else high)
+            for low, high in ends
+        ]
+        rows = [boards.index(one.board) + shift for one in each]
+        bars = error_bars(elo, closed(elo, bounds))
+        left.errorbar(elo, rows, xerr=bars, capsize=2, **{**style, "linestyle": ""}, label=agent)
+        for row, value, bound in zip(rows, elo, bounds, strict=True):
+            add_open_ends(left, (value, row), bound, style["color"])
+        strata = [pairs for one in each for pairs in one.pair_scores]
+        right.plot(SCORES_OF_PAIRS, performance_profile(strata, SCORES_OF_PAIRS), **style)
+    left.set_yticks(range(len(boards)), boards)
+    left.set_ylim(len(boards) - 0.4, -0.6)  # the first above
+    set_labels(left, "", "Elo, 1000: uct:simulations=100 (bars: 95 % interval)", "")
+    set_labels(right, "", "score of a pair of games", "share of pairs with more")
+    add_legend(figure, *left.get_legend_handles_labels(), loc="outside lower center")
     return figure
 
 

@@ -1,11 +1,12 @@
 """How pages and tables are written, and what docstrings say of parameters."""
 
 import inspect
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import griffe
+
+from agents.core.tables import markdown_table
 
 Pages = dict[str, str | bytes]
 """What is made, by path: pages of Markdown, and the pictures on them."""
@@ -24,8 +25,7 @@ def section(title: str, *texts: str) -> str:
 
 def table(header: Row, rows: Iterable[Row], kind: str = "") -> str:
     """A table, in a block with a class of the style sheet if one is named."""
-    lines = [header, ["---"] * len(header), *rows]
-    text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    text = markdown_table(header, rows).rstrip()
     return f'<div class="{kind}" markdown>\n\n{text}\n\n</div>' if kind else text
 
 
@@ -34,7 +34,7 @@ def parameter_table(
 ) -> str:
     """The parameters with their defaults and their meanings."""
     rows = [
-        [f"`{name}`", default_cell(parameter), re.sub(r"(?<!\\)\|", r"\\|", description(name))]
+        [f"`{name}`", default_cell(parameter), description(name)]
         for name, parameter in parameters.items()
     ]
     header = ["Parameter", "Default", "Meaning"]

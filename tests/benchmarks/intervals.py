@@ -15,6 +15,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from agents.arena.aggregates import bootstrap_interval, interquartile_mean
 from agents.arena.intervals import difference_interval, distinct_share, score_interval
 from agents.arena.ratings import (
     PairScores,
@@ -26,7 +27,6 @@ from agents.arena.ratings import (
     walds_bounds,
 )
 from agents.arena.specification import Sprt
-from agents.learning.progress.curves import bootstrap_interval, interquartile_mean
 
 DRAWS = 0.6
 """Share of draws among games of equal agents, where there are draws."""

@@ -10,7 +10,16 @@ import json
 import shutil
 from pathlib import Path
 
+import numpy as np
+
+from agents.arena.aggregates import (
+    bootstrap_interval,
+    interquartile_mean,
+    performance_profile,
+    probability_of_improvement,
+)
 from agents.arena.recommended import boards
+from agents.core.tables import markdown_table
 
 HERE = Path(__file__).parent
 KEPT = HERE / "results" / "bench"
@@ -27,17 +36,43 @@ the command, then `python tests/benchmarks/leaderboard.py bench`, and send what 
 """
 
 
+BESIDE = "uct:simulations=1000"
+OVERALL = f"""The scores of all pairs of games on all boards that an agent plays, so only agents of
+as many boards compare (Agarwal et al. 2021): the interquartile mean; how likely a pair's score is
+above one of `{BESIDE}` against the same anchor; and the share of pairs with a
+score above 0 to 0.75, each anchor alike. In brackets intervals of 95 % by the stratified bootstrap.
+"""
+OVERALL_HEADS = ["agent", "boards", "mean", "above `uct`", "> 0", "> 0.25", "> 0.5", "> 0.75"]
+
+
+def overall_rows(results):
+    found = []
+    for agent, own in results.items():
+        strata = [scores for one in own.values() for scores in one["pair_scores"]]
+        mean = float(interquartile_mean(np.concatenate(strata)))
+        low, high = bootstrap_interval(strata)
+        above = ""
+        if set(own) <= set(results.get(BESIDE, ())):
+            beside = [one for name in own for one in results[BESIDE][name]["pair_scores"]]
+            share, (least, most) = probability_of_improvement(strata, beside)
+            above = f"{share:.2f} ({least:.2f} to {most:.2f})"
+        cells = [
+            f"`{agent}`",
+            f"{len(own)}",
+            f"{mean:.2f} ({low:.2f} to {high:.2f})",
+            above,
+            *(f"{one:.2f}" for one in performance_profile(strata, [0, 0.25, 0.5, 0.75])),
+        ]
+        found.append((-mean, cells))
+    return [cells for _, cells in sorted(found)]
+
+
 def cell(result):
     rating = result["rating"]
     low, high = rating["low"], rating["high"]
     if low is None or high is None:
         return f"< {high:.0f}" if low is None else f"> {low:.0f}"
     return f"{rating['elo']:.0f} ({low:.0f} to {high:.0f})"
-
-
-def table(heads, rows):
-    lines = [heads, ["---"] * len(heads), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
 def page(found):
@@ -63,15 +98,18 @@ def page(found):
     parts = (
         ABOUT.format(**{**about, "machine": machine}),
         "## Ratings\n",
-        table(heads, rows(cell)),
+        markdown_table(heads, rows(cell)),
+        "## All boards together\n",
+        OVERALL,
+        markdown_table(OVERALL_HEADS, overall_rows(results)),
         "## Rating by time\n",
         "The site has pictures of the ratings above by the times below.\n",
         "<!-- ratings by time -->\n",
         "## Milliseconds a move\n",
         "In the rows of November 2026 other work was done beside, so a free machine takes less.\n",
-        table(heads, rows(lambda one: f"{1000 * one['seconds_per_move']:.1f}")),
+        markdown_table(heads, rows(lambda one: f"{1000 * one['seconds_per_move']:.1f}")),
         "## Share of moves that keep the value, in solved positions\n",
-        table(heads, rows(kept)),
+        markdown_table(heads, rows(kept)),
     )
     return "\n".join(parts)
 

@@ -26,6 +26,7 @@ from agents.arena import AgentStanding, Standings, Tournament
 from agents.arena.intervals import distinct_share, score_interval
 from agents.arena.results import read_results
 from agents.arena.standings import interval_text, standings
+from agents.core.tables import markdown_table
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"
@@ -239,8 +240,7 @@ def made_anew(text: str) -> str:
         found.append(line)
         if mark := MARK.match(line):
             header, *rows = TABLES[mark[1]](*mark[2].split())
-            rows = [header, ["---"] * len(header), *rows]
-            found += ["", *(f"| {' | '.join(row)} |" for row in rows), ""]
+            found += ["", *markdown_table(header, rows).splitlines(), ""]
             is_old = True
     return "\n".join(found).rstrip("\n") + "\n"
 

@@ -2,6 +2,8 @@
 
 import json
 from dataclasses import asdict
+from html import escape
+from importlib.util import find_spec
 from math import inf
 from pathlib import Path
 from typing import Final
@@ -12,8 +14,11 @@ from rich.progress import Progress
 
 from agents.apps.cli import shared
 from agents.arena.bench import SUITE, TIERS, BoardResult, chosen_boards, overall, run_bench, slug
+from agents.arena.running import ENGINES, EngineName
 from agents.arena.standings import interval_text
 from agents.core.files import write_text
+from agents.core.tables import latex_table, markdown_table
+from agents.records.analysis import html_of
 from agents.registry import make_agent
 
 
@@ -35,6 +40,13 @@ from agents.registry import make_agent
 )
 @shared.seed_option
 @shared.workers_option
+@click.option(
+    "--engine",
+    type=click.Choice(ENGINES),
+    default="processes",
+    help="What plays.",
+    show_default=True,
+)
 @shared.json_option
 def bench(
     agents: tuple[str, ...],
@@ -43,6 +55,7 @@ def bench(
     directory: str,
     seed: int,
     workers: int | None,
+    engine: EngineName,
     as_json: bool,
 ) -> None:
     """Measure AGENTs on fixed boards, beside opponents with fixed ratings and in solved positions.
@@ -66,9 +79,10 @@ def bench(
     ):
         for agent in agents:
             folder, report = Path(directory) / slug(agent), shared.counter(bar, agent)
-            found[agent] = run_bench(agent, folder, tier, names, seed, workers, report)
+            found[agent] = run_bench(agent, folder, tier, names, seed, workers, engine, report)
             write_text(folder / "bench.md", markdown(agent, found[agent], tier))
             write_text(folder / "bench.tex", latex(agent, found[agent], tier))
+        write_text(Path(directory) / "bench.html", page(found, tier))
     if as_json:
         results = {agent: [asdict(one) for one in each] for agent, each in found.items()}
         click.echo(json.dumps({"suite": SUITE, "tier": tier, "agents": results}))
@@ -82,6 +96,13 @@ def bench(
                 click.echo(overall_text(each))
 
 
+STYLE: Final = """
+<style>
+body { font-family: sans-serif; margin: 1rem auto; max-width: 70rem; }
+td, th { padding: 0.2rem 0.6rem; text-align: right; }
+caption { font-weight: bold; text-align: left; }
+svg { height: auto; max-width: 100%; }
+</style>"""
 COLUMNS: Final = ("board", "rating", "95 %", "games", "illegal", "keeps value", "ms/move")
 
 
@@ -107,10 +128,8 @@ def _rows(results: list[BoardResult]) -> list[list[str]]:
 
 def markdown(agent: str, results: list[BoardResult], tier: str) -> str:
     """The table of an agent as Markdown."""
-    rows = [COLUMNS, ["---"] * len(COLUMNS), *_rows(results)]
-    table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
     below = f"\n{overall_text(results)}\n" if results else ""
-    return f"`{agent}`, {SUITE}, tier {tier}\n\n{table}\n{below}"
+    return f"`{agent}`, {SUITE}, tier {tier}\n\n{markdown_table(COLUMNS, _rows(results))}{below}"
 
 
 def overall_text(results: list[BoardResult]) -> str:
@@ -121,8 +140,18 @@ def overall_text(results: list[BoardResult]) -> str:
 
 def latex(agent: str, results: list[BoardResult], tier: str) -> str:
     """The table of an agent as LaTeX, for the package booktabs."""
-    lines = [" & ".join(row) + r" \\" for row in [list(COLUMNS), *_rows(results)]]
-    lines = [line.replace("%", r"\%").replace("<", "$<$").replace(">", "$>$") for line in lines]
-    above = ["% " + agent + f", {SUITE}, tier {tier}", r"\begin{tabular}{lrrrrrr}", r"\toprule"]
-    ends = [r"\bottomrule", r"\end{tabular}", ""]
-    return "\n".join([*above, lines[0], r"\midrule", *lines[1:], *ends])
+    return f"% {agent}, {SUITE}, tier {tier}\n{latex_table(COLUMNS, _rows(results), 'lrrrrrr')}"
+
+
+def page(found: dict[str, list[BoardResult]], tier: str) -> str:
+    """The tables of all agents as HTML, and their plots where there is matplotlib."""
+    found = {agent: results for agent, results in found.items() if results}
+    parts = [f"<p>{escape(f'{SUITE}, tier {tier}')}</p>"]
+    if found and find_spec("matplotlib"):
+        from agents.records.plots import bench_plot, svg_text
+
+        parts.append(svg_text(bench_plot(found)))
+    for agent, results in found.items():
+        parts += [html_of(agent, COLUMNS, _rows(results)), f"<p>{overall_text(results)}</p>"]
+    head = f'<html lang="en">\n<meta charset="utf-8">\n<title>{SUITE}</title>{STYLE}'
+    return "\n".join(["<!DOCTYPE html>", head, *parts, ""])

@@ -86,6 +86,11 @@ def new_tournament(given: Mapping[str, Any]) -> tuple[Tournament, Settings]:
     metavar="proof,values=N,plies=N",
     help="End games early: once proven; after N plies in which both are sure; drawn after N.",
 )
+@click.option(
+    "--clock",
+    metavar="SECONDS[+INCREMENT]",
+    help="Time of each agent for a game, instead of its budget; more after each move.",
+)
 @shared.option_of_game
 @click.option("--engine", type=click.Choice(ENGINES), help="What plays.  [default: processes]")
 @shared.workers_option

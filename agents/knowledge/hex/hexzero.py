@@ -1,16 +1,14 @@
 """AlphaZero with the shipped networks of Hex, and with what is known of Hex."""
 
-from typing import Any, ClassVar, Final, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.learning.saved import shipped_network
 from agents.mcts.puct import PUCTAgent, PUCTOptions
 from agents.policies.network import NetworkAgent
 from hexenv.games.base import new_states
-
-TRAINED_ON: Final = (5, 7, 9, 11)
-"""The rows of the boards of the shipped networks, ``hex5`` to ``hex11``."""
 
 
 class ShippedNetworks:
@@ -26,10 +24,9 @@ class ShippedNetworks:
 
     def network_for(self, game: Any) -> NetworkAgent:
         """The network for a board."""
-        rows = next((rows for rows in TRAINED_ON if rows >= game.rows), TRAINED_ON[-1])
-        if rows not in self._by_rows:
-            self._by_rows[rows] = NetworkAgent(f"hex{rows}")
-        return self._by_rows[rows]
+        if game.rows not in self._by_rows:
+            self._by_rows[game.rows] = NetworkAgent(str(shipped_network(game)))
+        return self._by_rows[game.rows]
 
     def prepare(self, env: Any) -> None:
         """Load the network for an environment now."""

@@ -4,9 +4,7 @@ As Agarwal et al. 2021 (Deep reinforcement learning at the edge of the statistic
 NeurIPS) recommend: a few seeds tell little by their mean, and nothing without an interval.
 
 Examples:
-    >>> from agents.learning.progress.curves import interquartile_mean, learning_curve
-    >>> float(interquartile_mean([1.0, 2.0, 3.0, 100.0]))
-    2.5
+    >>> from agents.learning.progress.curves import learning_curve
     >>> runs = [([0, 100], [0.0, 1.0]), ([0, 100], [0.0, 2.0])]  # steps and values of two seeds
     >>> learning_curve("mine", [runs]).values
     (0.0, 1.5)
@@ -14,92 +12,20 @@ Examples:
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from agents.arena.aggregates import bootstrap_interval, interquartile_mean
 from agents.core.reading import read_objects
+from agents.core.tables import latex_table, markdown_table
 from agents.learning.progress.ratings import RATINGS, read_ratings
 
-Floats = NDArray[np.float64]
 Run = tuple[Sequence[float], Sequence[float]]
 """The steps of a run, ascending, and the values there."""
-
-RESAMPLES: Final = 10_000
-LEVEL: Final = 0.95
-
-
-def interquartile_mean(scores: Any, axis: int = -1) -> Any:
-    """The mean of the middle half: without the lowest and the highest quarter, rounded down.
-
-    Args:
-        scores: ``(..., n, ...)``, at least one.
-        axis: Where the n are. With fewer than four it is their mean.
-    """
-    ordered = np.sort(np.asarray(scores, np.float64), axis=axis)
-    count = ordered.shape[axis]
-    cut = count // 4
-    return ordered.take(range(cut, count - cut), axis=axis).mean(axis=axis)
-
-
-def bootstrap_interval(
-    strata: Sequence[Any],
-    statistic: Callable[..., Any] = interquartile_mean,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
-) -> tuple[Any, Any]:
-    """The interval of 95 % for a statistic of several runs of several tasks.
-
-    By the stratified percentile bootstrap: runs are drawn again with replacement, those of each
-    task by themselves, and the interval has the middle 95 % of the statistics of what was drawn.
-    Of a few runs of one task it is too narrow: with 3 it contains the true value in 0.73 of the
-    cases, with 10 in 0.92 (``tests/benchmarks/INTERVALS.md``).
-
-    Args:
-        strata: For each task ``(runs,)`` scores, or ``(runs, n)`` of n moments, in which a run is
-            drawn as a whole.
-        statistic: A function of ``(..., all runs, ...)`` and an axis.
-        resamples: How often it is drawn.
-        seed: Of the draws.
-
-    Returns:
-        Its ends, numbers or ``(n,)`` each.
-
-    Raises:
-        ValueError: If there is no task, or one without a run.
-    """
-    tables = [np.asarray(stratum, np.float64) for stratum in strata]
-    if not tables or any(len(table) == 0 for table in tables):
-        raise ValueError("expected a run of each task, got none")
-    rng = np.random.default_rng(seed)
-    rows = [rng.integers(len(table), size=(resamples, len(table))) for table in tables]
-    parts: list[Any] = []
-    for begin in range(0, resamples, 100):  # all at once would take gigabytes for long logs
-        each = zip(tables, rows, strict=True)
-        drawn = [table[which[begin : begin + 100]] for table, which in each]
-        parts.append(statistic(np.concatenate(drawn, axis=1), axis=1))
-    found = np.concatenate(parts)
-    tail = 50 * (1 - LEVEL)
-    low, high = np.percentile(found, [tail, 100 - tail], axis=0)
-    return low, high
-
-
-def probability_of_improvement(
-    ours: Sequence[float], theirs: Sequence[float], resamples: int = RESAMPLES, seed: int = 0
-) -> tuple[float, tuple[float, float]]:
-    """How likely a run of ours is better than one of theirs, and the bootstrap interval of it."""
-    ranks = np.sign(np.subtract.outer(np.asarray(ours), np.asarray(theirs))) / 2 + 0.5
-    rng = np.random.default_rng(seed)
-    rows, columns = (rng.integers(count, size=(resamples, count)) for count in ranks.shape)
-    drawn = ranks[rows[:, :, None], columns[:, None, :]].mean(axis=(1, 2))
-    tail = 50 * (1 - LEVEL)
-    low, high = np.percentile(drawn, [tail, 100 - tail])
-    return float(ranks.mean()), (float(low), float(high))
-
 
 # ---- curves --------------------------------------------------------------------------------------
 
@@ -219,22 +145,11 @@ def text_rows(curves: Sequence[Curve]) -> list[list[str]]:
 
 def markdown(curves: Sequence[Curve]) -> str:
     """A table in Markdown."""
-    header, *rows = ([cell.replace("|", r"\|") for cell in row] for row in text_rows(curves))
-    lines = [header, ["---:"] * len(header), *rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
-
-
-LATEX: Final = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-LATEX_ESCAPED: Final = {one: LATEX.get(one, f"\\{one}") for one in "\\~^&%$#_{}"}
+    header, *rows = text_rows(curves)
+    return markdown_table(header, rows, to_right=True)
 
 
 def latex(curves: Sequence[Curve]) -> str:
     """A table in LaTeX, which needs the package ``booktabs``."""
-    header, *rows = (
-        ["".join(LATEX_ESCAPED.get(one, one) for one in cell) for cell in row]
-        for row in text_rows(curves)
-    )
-    lines = [rf"\begin{{tabular}}{{{'r' * len(header)}}}", r"\toprule"]
-    lines += [" & ".join(header) + r" \\", r"\midrule"]
-    lines += [" & ".join(row) + r" \\" for row in rows]
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
+    header, *rows = text_rows(curves)
+    return latex_table(header, rows)

@@ -1,0 +1,78 @@
+"""The shipped baselines of reinforcement learning, by name: for each game and size a network."""
+
+from typing import Any, ClassVar
+
+from agents.policies.network import NetworkAgent, no_network, read_network
+from agents.policies.policy import PolicyAgent
+from agents.search.evaluator import PolicyError
+
+
+class BaselineAgent(NetworkAgent):
+    """Plays the network of its family for the game that it meets, without a search.
+
+    Networks are for TicTacToe, Connect4, Hex 5x5 to 11x11, and Gomoku 9x9 and 15x15; a board of
+    another size is played by that of the next larger one.
+
+    Args:
+        temperature: See `PolicyAgent`.
+        seed: See `PolicyAgent`.
+    """
+
+    family: ClassVar[str]
+
+    def __init__(self, temperature: float = 0.0, seed: int | None = None) -> None:
+        self._loaded: dict[tuple[Any, ...], Any] = {}
+        self._evaluators = {}
+        PolicyAgent.__init__(self, no_network, temperature, seed, (), self.name)
+
+    def see_as(self, env: Any) -> None:
+        """See `PolicyAgent.see_as`."""
+        super().see_as(env)
+        game = getattr(env.unwrapped, "game", None)
+        if game is not None:
+            self.check_game(game)
+
+    def check_game(self, game: Any) -> None:
+        """Take the network for a game, or refuse the game."""
+        from agents.learning.saved import shipped_network
+
+        key = game.__class__, *game  # games of two kinds may be equal
+        if key not in self._loaded:
+            try:
+                path = shipped_network(game, f"{self.family}-")
+            except ValueError as error:
+                raise PolicyError(f"{self.title}: {error}", 0) from None
+            self._loaded[key] = read_network(path)
+        self._take(self._loaded[key])
+        super().check_game(game)
+
+
+class PPOAgent(BaselineAgent):
+    """MaskablePPO, trained against a pool of its own past.
+
+    Sources:
+        Schulman et al., "Proximal policy optimization algorithms", arXiv 1707.06347, 2017.
+
+        Huang and Ontanon, "A closer look at invalid action masking in policy gradient algorithms",
+        FLAIRS 2022.
+
+    Args:
+        temperature: See `PolicyAgent`.
+        seed: See `PolicyAgent`.
+    """
+
+    name = family = "ppo"
+
+
+class DQNAgent(BaselineAgent):
+    """A deep Q-network that looks at legal actions only, trained against a pool of its own past.
+
+    Sources:
+        Mnih et al., "Human-level control through deep reinforcement learning", Nature 518, 2015.
+
+    Args:
+        temperature: See `PolicyAgent`; its logits are values of actions, -1 to 1.
+        seed: See `PolicyAgent`.
+    """
+
+    name = family = "dqn"
