@@ -35,6 +35,7 @@ AGENTS: Final = {
     "alphazero": "agents.mcts.alphazero:AlphaZero",
     "anet": "agents.mcts.anet:ANETRolloutMCTS",
     "chat": "agents.policies.text_agent:ChatAgent",
+    "connectx": "agents.apps.protocols.connectx:ConnectXAgent",
     "distance": "agents.mcts.distance:DistanceMCTS",
     "dqn": "agents.policies.shipped:DQNAgent",
     "flat": "agents.mcts.flat:FlatMonteCarlo",

@@ -56,7 +56,9 @@ def test_one_seed_gives_the_same_figures_also_after_interruptions(tmp_path, monk
     scores = [score for each in kept["boards"][0]["pair_scores"] for score in each]
     assert len(scores) == first[0].rating.games / 2
     rows = page([kept]).splitlines()
-    assert sum(row.startswith(f"| `{AGENT}` | ") for row in rows) == 4  # rating, together, time, accuracy
+    assert (
+        sum(row.startswith(f"| `{AGENT}` | ") for row in rows) == 4
+    )  # rating, together, time, accuracy
 
 
 def test_boards_of_other_games_are_left_out(tmp_path):

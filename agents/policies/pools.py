@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 FORMAT: Final = Format("hexenv-pool")
 SNAPSHOT: Final = re.compile(r"snapshot-\d{6,}\.pt")
 PLAIN_NAME: Final = re.compile(r"([\w-]+)(:[a-z_]+=[\w.+/-]+(,[a-z_]+=[\w.+/-]+)*)?")
-RUNNING: Final = ("chat", "gomocup", "htp", "sb3", "rllib", "puct", "gumbel", "anet")
+RUNNING: Final = ("chat", "connectx", "gomocup", "htp", "sb3", "rllib", "puct", "gumbel", "anet")
 """Agents whose parameters name programs, addresses, files with pickles, or further agents: a file
 of a stranger could run code by them, so that they are given, as objects are."""
 

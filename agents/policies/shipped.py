@@ -43,7 +43,8 @@ class BaselineAgent(NetworkAgent):
             except ValueError as error:
                 raise PolicyError(f"{self.title}: {error}", 0) from None
             self._loaded[key] = read_network(path)
-        self._take(self._loaded[key])
+        if self._loaded[key] is not getattr(self, "saved", None):
+            self._take(self._loaded[key])
         super().check_game(game)
 
 

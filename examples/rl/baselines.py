@@ -199,7 +199,7 @@ def main() -> None:
     parser.add_argument("--out", required=True, help="the network's file")
     args = parser.parse_args()
     torch.set_num_threads(1)
-    pool = OpponentPool(["random", ("greedy", 2)], most=6)
+    pool = OpponentPool([("random", 2), ("greedy", 2)], most=6)
     envs = BoardVecEnv(
         f"hexenv/{IDS[args.game]}-v0", num_envs=args.boards, opponent=pool, seed=args.seed,
         mask_in="info", **game_options(args),

@@ -16,8 +16,8 @@ from hexenv.common.messages import not_one_of
 __all__ = ["INTERRUPTED", "main"]
 
 NAMES: Final = (
-    "accuracy analyse bench compile convert curves data explain gomocup htp learn list match "
-    "network openings play render review serve topp tournament train tune"
+    "accuracy analyse bench compile convert curves data explain export gomocup htp learn list "
+    "match network openings play render review serve topp tournament train tune"
 )
 COMMANDS: Final = {name: name for name in NAMES.split()} | {
     "compile": "compile_all",

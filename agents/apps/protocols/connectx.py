@@ -1,0 +1,244 @@
+"""ConnectX, Kaggle's Connect4: agents as files to submit there, and such files as agents here.
+
+A submission is a Python file whose last function is called with an observation and a configuration
+and returns a column. Source: ``kaggle_environments/envs/connectx`` of Kaggle/kaggle-environments.
+"""
+
+import base64
+import io
+import json
+import os
+import subprocess
+import sys
+import textwrap
+import zipfile
+from collections.abc import Callable, Iterable
+from importlib.metadata import PackageNotFoundError, distribution
+from importlib.util import find_spec
+from inspect import isfunction
+from pathlib import Path
+from typing import Any, Final, cast
+
+import numpy as np
+
+from agents.core.agent import Agent, ForfeitError
+from agents.core.budget import other_budget
+from agents.core.files import write_bytes
+from agents.core.reading import expect_regular
+from agents.planning.environment import check_in_play
+from agents.registry import make_agent
+from hexenv import connect4_v0
+
+SHARE: Final = 0.75
+"""Of the time for a move: the rest is for what takes time beside the search."""
+EMBEDDED: Final = (
+    *("agents", "hexenv", "gymnasium", "pettingzoo"),
+    *("farama_notifications", "cloudpickle", "typing_extensions"),
+)
+"""Packages that a submission brings along."""
+SUBMISSION: Final = '''"""{agent}: a submission for ConnectX, made by `hexenv export connectx`.
+
+It needs NumPy. With Numba its first move takes longer, as its code is compiled; without, it searches less.
+"""
+import atexit, base64, io, shutil, sys, tempfile, zipfile
+
+PACKAGES = """
+{packages}
+"""
+folder = tempfile.mkdtemp()
+atexit.register(shutil.rmtree, folder, ignore_errors=True)
+zipfile.ZipFile(io.BytesIO(base64.b64decode(PACKAGES))).extractall(folder)
+sys.path.insert(0, folder)
+
+from agents.apps.protocols.connectx import ConnectXPlayer
+
+player = ConnectXPlayer({agent!r})
+
+
+def act(observation, configuration):
+    return player(observation, configuration)
+'''
+TRACE: Final = """
+import json, sys
+before = {"numba", *sys.modules}
+sys.modules["numba"] = None
+from agents.apps.protocols.connectx import ConnectXPlayer, FIRST, Fields
+ConnectXPlayer(sys.argv[1])(*FIRST)
+new = {name: module for name, module in sys.modules.items() if name not in before}
+files = {name: getattr(module, "__file__", None) for name, module in new.items()}
+print(json.dumps({name: file for name, file in files.items() if file}))
+"""
+"""Prints the file of each module that an agent's first move imports."""
+
+
+class Fields(dict[str, Any]):
+    """What Kaggle gives: a dictionary whose keys are attributes, too."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+CONFIGURATION: Final = Fields(rows=6, columns=7, inarow=4, actTimeout=2.0, timeout=2.0)
+FIRST: Final = (Fields(board=[0] * 42, mark=1, step=0, remainingOverageTime=60.0), CONFIGURATION)
+"""The observation and the configuration of a first move."""
+
+
+class ConnectXPlayer:
+    """An agent as the function that Kaggle calls.
+
+    Args:
+        agent: Or its text. One with a budget in seconds takes its share of the time for a move.
+    """
+
+    def __init__(self, agent: Agent | str) -> None:
+        self._agent = make_agent(agent) if isinstance(agent, str) else agent
+
+    def __call__(self, observation: Any, configuration: Any) -> int:
+        """The column for a position: ``board`` row by row from above, 0 empty, 1 and 2 players.
+
+        Raises:
+            ValueError: If the board is none of 6 x 7 cells with four in a row.
+        """
+        size = configuration["rows"], configuration["columns"], configuration["inarow"]
+        if size != (6, 7, 4):
+            raise ValueError(f"expected 6 rows, 7 columns and 4 in a row, got {size}")
+        cells = "".join(".XO"[owner] for owner in observation["board"])
+        env = connect4_v0.env()
+        rows = textwrap.wrap(cells, 7, break_on_hyphens=False)
+        env.reset(options={"board": "\n".join(rows), "to_play": observation["mark"] - 1})
+        with other_budget(self._agent, None, SHARE * configuration["actTimeout"]):
+            return int(self._agent.act(env))
+
+
+class ConnectXAgent:
+    """The agent of a file that was made for ConnectX.
+
+    Its code is run: use no file that you do not trust. An error of it, or an answer that is no
+    number, loses the game.
+
+    Args:
+        file: A Python file; its last function is the agent.
+        seconds: What the agent is told that it has for a move. It is not stopped.
+    """
+
+    name = "connectx"
+
+    def __init__(self, file: str, seconds: float = 2.0) -> None:
+        expect_regular(file)
+        self.seconds = seconds
+        self.title = f"connectx:file={file}"
+        self._file = file
+        self._function = last_function(file)
+
+    def reset(self, seed: int | None = None) -> None:
+        """Nothing: such agents know of no seed and of no game's beginning."""
+
+    def act(self, env: Any) -> int:
+        """The answer of the file's agent.
+
+        Raises:
+            ForfeitError: If it fails, or gives no number.
+            ValueError: If the environment is not of Connect4 with its usual board.
+        """
+        check_in_play(env)
+        raw = env.unwrapped
+        game = getattr(raw, "game", None)
+        if game != connect4_v0.env().unwrapped.game:
+            raise ValueError(f"{self.title}: expected Connect4 with 6 x 7 cells, got {env}")
+        state = raw.state
+        mark = int(game.to_play(state)) + 1
+        planes = np.asarray(raw.observe(raw.agent_selection)["observation"])
+        board = planes[..., 0] * mark + planes[..., 1] * (3 - mark)
+        observation = Fields(FIRST[0], board=board.ravel().tolist(), mark=mark, step=state.ply)
+        times = {"actTimeout": self.seconds, "timeout": self.seconds}
+        try:
+            answer: Any = self._function(observation, Fields(CONFIGURATION, **times))
+            return int(answer)
+        except Exception as error:  # it is code of others
+            raise ForfeitError(f"{type(error).__name__}: {' '.join(str(error).split())}") from error
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"file": self._file, "seconds": self.seconds}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(**state)
+
+
+def last_function(file: str | os.PathLike[str]) -> Callable[..., Any]:
+    """Run a file and find its last function, as Kaggle does.
+
+    Raises:
+        OSError: If the file cannot be read.
+        ValueError: If it fails, or defines no function.
+    """
+    text = Path(file).read_text(encoding="utf-8")
+    names: dict[str, Any] = {"__name__": "submission"}
+    try:
+        exec(compile(text, str(file), "exec"), names)
+    except Exception as error:  # it is code of others
+        raise ValueError(f"{file}: {type(error).__name__}: {error}") from error
+    functions = [one for one in names.values() if isfunction(one)]
+    if not functions:
+        raise ValueError(f"expected a function in {file}, got none")
+    return cast("Callable[..., Any]", functions[-1])
+
+
+# ---- submissions ---------------------------------------------------------------------------------
+
+
+def write_submission(agent: str, path: str | os.PathLike[str]) -> int:
+    """Write an agent as a file to submit; returns how many bytes it has.
+
+    Raises:
+        ValueError: If it cannot play Connect4, or needs more than NumPy.
+        OSError: If the file cannot be written.
+    """
+    foreign = ", ".join(sorted(installed_packages(agent) - {*EMBEDDED, "numpy"}))
+    if foreign:
+        raise ValueError(f"expected an agent that needs NumPy alone, got one with {foreign}")
+    packed = base64.b64encode(archive_of(EMBEDDED)).decode()
+    text = SUBMISSION.format(agent=agent, packages="\n".join(textwrap.wrap(packed, 100)))
+    write_bytes(path, text.encode())
+    return len(text)
+
+
+def installed_packages(agent: str) -> set[str]:
+    """The packages, besides Python's own, that an agent imports for a move where there is no Numba.
+
+    A process of its own says so, as here they may be imported for other reasons.
+    """
+    command = [sys.executable, "-c", TRACE, agent]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        reason = done.stderr.strip().splitlines()[-1:] or [f"exit status {done.returncode}"]
+        raise ValueError(f"expected an agent that plays Connect4, got {agent}: {reason[0]}")
+    files: dict[str, str] = json.loads(done.stdout.splitlines()[-1])
+    return {name.partition(".")[0] for name, file in files.items() if "-packages" in file}
+
+
+def archive_of(packages: Iterable[str]) -> bytes:
+    """A zip archive of the Python files of packages, and of their licences."""
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for package in packages:
+            origin = Path(cast("str", cast("Any", find_spec(package)).origin))
+            root = origin.parent.parent if origin.name == "__init__.py" else origin.parent
+            whole = sorted(origin.parent.rglob("*.py")) if root != origin.parent else [origin]
+            for file in whole:  # all, as PettingZoo reads the files of its games
+                archive.write(file, file.relative_to(root))
+            for file, text in licences(package):
+                archive.writestr(f"licences/{package}/{file}", text)
+    return written.getvalue()
+
+
+def licences(package: str) -> list[tuple[str, str]]:
+    """The licence files of an installed package."""
+    try:
+        found = distribution(package.replace("_", "-")).files or []
+    except PackageNotFoundError:
+        return []
+    named = [file for file in found if "licen" in file.name.lower() and file.suffix != ".py"]
+    return [(file.name, file.read_text()) for file in named]
