@@ -80,7 +80,7 @@ def test_a_long_simulation_is_begun_if_most_of_it_is_in_time(clock, unit):
 
 # ---- every search --------------------------------------------------------------------------------
 
-POLICIES = {"alphazero", "anet", "chat", "gomocup", "htp", "puct"}
+POLICIES = {"alphazero", "anet", "chat", "connectx", "gomocup", "htp", "puct"}
 OF_A_GAME = {"hex-alphabeta", "hexpert", "hexzero", "rhmcts"}
 TIMED = [name for name, kind in agent_classes().items() if "seconds" in parameters(kind)]
 TIMED = [name for name in TIMED if name not in POLICIES | OF_A_GAME]

@@ -37,15 +37,16 @@ from agents.registry import (
 
 GAMES = ["connect4", "gomoku", "hex", "tictactoe"]
 AGENTS = [
-    "alphabeta", "alphazero", "anet", "chat", "distance", "flat", "gomocup", "grave", "greedy",
-    "gumbel", "hex-alphabeta", "hexpert", "hexzero", "history", "htp", "lgr", "mast", "network",
-    "nrpa", "own-network", "puct", "quality", "random", "rave", "rhmcts", "rllib", "sb3", "solver",
-    "transposition", "ucb1-tuned", "uct",
+    "alphabeta", "alphazero", "anet", "chat", "connectx", "distance", "dqn", "flat", "gomocup",
+    "grave", "greedy", "gumbel", "hex-alphabeta", "hexpert", "hexzero", "history", "htp", "lgr",
+    "mast", "network", "nrpa", "own-network", "ppo", "puct", "quality", "random", "rave", "rhmcts",
+    "rllib", "sb3", "solver", "transposition", "ucb1-tuned", "uct",
 ]  # fmt: skip
 NEED_A_MODEL = {
-    "alphazero", "anet", "gumbel", "hexzero", "network", "own-network", "puct", "rllib", "sb3",
+    "alphazero", "anet", "dqn", "gumbel", "hexzero", "network", "own-network", "ppo", "puct",
+    "rllib", "sb3",
 }  # fmt: skip
-NEED_AN_ENGINE = {"chat", "gomocup", "htp"}
+NEED_AN_ENGINE = {"chat", "connectx", "gomocup", "htp"}
 
 
 def run(*arguments, typed=None, status=0):

@@ -45,7 +45,7 @@ def board(*rows):
     [
         (["OOO....", "XXX...."], 1, 3),  # wins
         (["OO.....", "XXX...."], 2, 3),  # must not lose
-        (["O......", "O......", "O.....X", "X.X.X.."], 2, 0),
+        (["O......", "O......", "O......", "X.XX..X"], 2, 0),
     ],
 )
 def test_a_player_reads_the_board_from_above(rows, mark, column):

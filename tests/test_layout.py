@@ -163,7 +163,7 @@ DATA = (
     r"agents/arena/(which_agent|anchors)\.toml|agents/arena/balanced/[\w-]+\.txt|"
     r"agents/knowledge/connect4/book\.npz|"
     r"agents/knowledge/hex/(priors\.npz|(openings|pattern_tables)\.json)|"
-    r"agents/learning/nets/\w+\.safetensors|agents/apps/web/static/\w+\.(html|js|css)"
+    r"agents/learning/nets/[\w-]+\.safetensors|agents/apps/web/static/\w+\.(html|js|css)"
 )
 """The files of the packages that are not Python."""
 

@@ -14,6 +14,7 @@ from hexenv.common.options import Option as Declared
 
 NEEDS_MORE = {
     "chat",
+    "connectx",
     "gomocup",
     "htp",
     "hexzero",

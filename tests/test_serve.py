@@ -419,7 +419,9 @@ def test_an_opening_is_shown_without_searches():
 
 # ---- what may be asked for -----------------------------------------------------------------------
 
-NOT_FOR_PAGES = {"anet", "chat", "gomocup", "gumbel", "htp", "own-network", "puct", "rllib", "sb3"}
+NOT_FOR_PAGES = {
+    "anet", "chat", "connectx", "gomocup", "gumbel", "htp", "own-network", "puct", "rllib", "sb3",
+}  # fmt: skip
 """Agents that take a policy, a path or a command."""
 
 

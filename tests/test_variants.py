@@ -114,10 +114,12 @@ def test_compiled_and_interpreted_variants_grow_the_same_trees(spec, board):
     assert_routes_agree(lambda route: make_agent(options + route, seed=3), board)
 
 
-LED = {"alphazero", "anet", "gumbel", "network", "own-network", "puct", "rllib", "sb3"}
+LED = {
+    "alphazero", "anet", "dqn", "gumbel", "network", "own-network", "ppo", "puct", "rllib", "sb3",
+}  # fmt: skip
 """Those that a learned policy leads: `test_evaluated`, `test_policy`."""
-OUTSIDE = {"chat", "gomocup", "htp"}
-"""Those of other programs: `test_gomocup`, `test_htp`."""
+OUTSIDE = {"chat", "connectx", "gomocup", "htp"}
+"""Those of other programs: `test_gomocup`, `test_htp`, `test_connectx`."""
 OF_A_GAME = {"hex-alphabeta", "hexpert", "hexzero", "rhmcts"}
 """Those that need to know the game: `test_hex_alphabeta`, `test_hex_knowledge`, `test_hexzero`,
 `test_rhmcts`."""

@@ -101,8 +101,7 @@ def play_game(
 ) -> GameResult:
     """Play a game that has been reset to its end.
 
-    An agent that chooses an illegal action, raises `ForfeitError`, or runs out of time, loses at
-    once.
+    Who chooses an illegal action, raises `ForfeitError`, or runs out of time, loses at once.
 
     Args:
         env: A two-agent AEC environment after `reset`.
@@ -127,9 +126,7 @@ def play_game(
     _play_opening(env, game, played, opening)
     while not is_over(env):
         number = game.to_play(played) ^ first
-        with times.limited(number, agents[number]):
-            chosen, forfeit, taken = _ask(agents[number], env)
-        forfeit = forfeit or times.count(number, taken)
+        chosen, forfeit, taken = _ask(agents[number], env, number, times)
         seconds[number] += taken
         moves[number] += 1
         statistics = getattr(agents[number], "statistics", None)
@@ -151,9 +148,8 @@ def play_game(
     else:
         outcome = game.outcome(played, first)
     spent = (seconds[0], seconds[1]), (moves[0], moves[1])
-    ended = None if verdict is None else verdict.reason
-    more = forfeit, tuple(clock), (assumed[0], assumed[1]), len(opening), ended
-    return GameResult(first, outcome, tuple(actions), illegal, *spent, *more)
+    told = forfeit, tuple(clock), (assumed[0], assumed[1]), len(opening), verdict and verdict.reason
+    return GameResult(first, outcome, tuple(actions), illegal, *spent, *told)
 
 
 def _play_opening(
@@ -168,15 +164,17 @@ def _play_opening(
         raise ValueError("expected an opening after which the game goes on, got one that ends it")
 
 
-def _ask(agent: Agent, env: Any) -> tuple[Any, str | None, float]:
+def _ask(agent: Agent, env: Any, number: int, times: Clock) -> tuple[Any, str | None, float]:
     """What an agent chooses, or why it forfeits, and the seconds that this took."""
-    started = time.perf_counter()
     chosen, forfeit = None, None
-    try:
-        chosen = agent.act(env)
-    except ForfeitError as error:
-        forfeit = error.reason
-    return chosen, forfeit, time.perf_counter() - started
+    with times.limited(number, agent):
+        started = time.perf_counter()
+        try:
+            chosen = agent.act(env)
+        except ForfeitError as error:
+            forfeit = error.reason
+        taken = time.perf_counter() - started
+    return chosen, forfeit or times.count(number, taken), taken
 
 
 def check_playable(env: Any) -> None:

@@ -17,16 +17,18 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from agents.arena.accuracy import Accuracy, interval, without_simulations
 from agents.arena.aggregates import performance_profile
-from agents.arena.bench import BoardResult
 from agents.arena.standings import AgentStanding, Standings, short_names
 from agents.core.files import expect_writable, replacing
 from agents.learning.progress.curves import Curve
 from agents.learning.topp import Rating
 from hexenv.common.extras import library
+
+if TYPE_CHECKING:
+    from agents.arena.bench import BoardResult
 
 FORMATS: Final = (".png", ".svg", ".pdf")
 """Suffixes of the files that can be written."""
@@ -286,7 +288,7 @@ def tournament_plot(standings: Standings) -> Any:
     return figure
 
 
-def bench_plot(results: Mapping[str, Sequence[BoardResult]]) -> Any:
+def bench_plot(results: "Mapping[str, Sequence[BoardResult]]") -> Any:
     """The ratings of agents on the boards of the bench, and the profile of their scores.
 
     A profile is the share of all pairs of games in which an agent scored more than a number; see

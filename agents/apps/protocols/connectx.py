@@ -38,7 +38,7 @@ EMBEDDED: Final = (
 """Packages that a submission brings along."""
 SUBMISSION: Final = '''"""{agent}: a submission for ConnectX, made by `hexenv export connectx`.
 
-It needs NumPy. With Numba its first move takes longer, as its code is compiled; without, it searches less.
+It needs NumPy. With Numba it searches more, but its first move takes longer: code is compiled.
 """
 import atexit, base64, io, shutil, sys, tempfile, zipfile
 
@@ -148,7 +148,7 @@ class ConnectXAgent:
         game = getattr(raw, "game", None)
         if game != connect4_v0.env().unwrapped.game:
             raise ValueError(f"{self.title}: expected Connect4 with 6 x 7 cells, got {env}")
-        state = raw.state
+        state: Any = raw.state
         mark = int(game.to_play(state)) + 1
         planes = np.asarray(raw.observe(raw.agent_selection)["observation"])
         board = planes[..., 0] * mark + planes[..., 1] * (3 - mark)

@@ -74,7 +74,7 @@ def opponents(game: str) -> list[Opponent]:
 
 
 def shipped_networks() -> list[str]:
-    """The names of the networks that come with the package, smaller boards first."""
+    """The names of the networks of AlphaHex in the package, smaller boards first."""
     nets = (files("agents.learning") / "nets").iterdir()
-    names = [path.name.removesuffix(".safetensors") for path in nets if "." in path.name]
+    names = [path.name.removesuffix(".safetensors") for path in nets if "-" not in path.name]
     return sorted(names, key=lambda name: (name.rstrip("0123456789"), len(name), name))
