@@ -42,7 +42,7 @@ def benchmark_pages() -> Pages:
     return {"benchmarks/index.md": index, **pages}
 
 
-FIRST = ("RESULTS", "BENCH", "SPEED", "HEX", "GOMOKU", "ALPHAHEX", "LEARNING")
+FIRST = ("RESULTS", "BENCH", "TUNING", "SPEED", "HEX", "GOMOKU", "ALPHAHEX", "LEARNING")
 """The pages that come first in the navigation, in this order."""
 
 
