@@ -19,7 +19,7 @@ from environments import hearing_interrupts
 from processes import is_alive, wait_for
 
 from agents import RandomAgent
-from agents.apps.cli import INTERRUPTED, main
+from agents.apps.cli import INTERRUPTED, following, main
 from agents.arena import (
     CallableAgent,
     Entrant,
@@ -924,3 +924,30 @@ def test_ray_plays_the_same_games():
         for failure in found["failed"]:
             del failure["reason"]
     assert with_ray == here
+
+
+def test_a_page_follows_the_tournament(tmp_path, monkeypatch):
+    """It loads anew while games are played, and no more in the end."""
+    written = []
+    monkeypatch.setattr(following, "SECONDS", 0)
+    monkeypatch.setattr(following, "SHARE", 1e9)
+    original = following.write_text
+    monkeypatch.setattr(
+        following, "write_text", lambda path, text: (written.append(text), original(path, text))
+    )
+    page = tmp_path / "page.html"
+    found = CliRunner().invoke(
+        main,
+        [*"tournament tictactoe greedy random --pairs 2 --workers 0 --page".split(), str(page)],
+    )
+    assert found.exit_code == 0, found.output
+    assert len(written) == 5  # after each game, and in the end
+    assert "1 of 4 games" in written[0]
+    assert "4 of 4 games" in page.read_text()
+    assert "greedy" in page.read_text()
+
+
+def test_a_page_loads_anew_until_the_end():
+    table = run_tournament(Tournament("tictactoe", ["greedy", "random"], pairs=1), workers=0)
+    assert 'http-equiv="refresh" content="2"' in following.page_of(table, 2)
+    assert "refresh" not in following.page_of(table, None)

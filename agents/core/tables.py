@@ -1,7 +1,8 @@
-"""Tables of texts for files: Markdown, and LaTeX with the package booktabs."""
+"""Tables of texts for files: Markdown, LaTeX with the package booktabs, and pages of HTML."""
 
 import re
 from collections.abc import Iterable, Sequence
+from html import escape
 from typing import Final
 
 Row = Sequence[str]
@@ -41,3 +42,18 @@ def latex_table(header: Row, rows: Iterable[Row], columns: str = "") -> str:
 def escaped(text: str) -> str:
     """A text as LaTeX prints it."""
     return "".join(ESCAPED.get(one, one) for one in text)
+
+
+STYLE: Final = """<style>
+body { font-family: sans-serif; margin: 1rem auto; max-width: 70rem; padding: 0 1rem; }
+td, th { padding: 0.2rem 0.6rem; text-align: right; }
+caption { font-weight: bold; text-align: left; }
+svg { height: auto; max-width: 100%; }
+</style>"""
+
+
+def html_page(title: str, parts: Iterable[str], reload_seconds: int | None = None) -> str:
+    """A page of HTML with these parts, which are HTML; a browser loads it anew at intervals."""
+    again = f'<meta http-equiv="refresh" content="{reload_seconds}">' if reload_seconds else ""
+    head = f'<meta charset="utf-8">{again}\n<title>{escape(title)}</title>\n{STYLE}'
+    return "\n".join(["<!DOCTYPE html>", '<html lang="en">', head, *parts, ""])

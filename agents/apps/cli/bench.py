@@ -17,7 +17,7 @@ from agents.arena.bench import SUITE, TIERS, BoardResult, chosen_boards, overall
 from agents.arena.running import ENGINES, EngineName
 from agents.arena.standings import interval_text
 from agents.core.files import write_text
-from agents.core.tables import latex_table, markdown_table
+from agents.core.tables import html_page, latex_table, markdown_table
 from agents.records.analysis import html_of
 from agents.registry import make_agent
 
@@ -96,13 +96,6 @@ def bench(
                 click.echo(overall_text(each))
 
 
-STYLE: Final = """
-<style>
-body { font-family: sans-serif; margin: 1rem auto; max-width: 70rem; }
-td, th { padding: 0.2rem 0.6rem; text-align: right; }
-caption { font-weight: bold; text-align: left; }
-svg { height: auto; max-width: 100%; }
-</style>"""
 COLUMNS: Final = ("board", "rating", "95 %", "games", "illegal", "keeps value", "ms/move")
 
 
@@ -153,5 +146,4 @@ def page(found: dict[str, list[BoardResult]], tier: str) -> str:
         parts.append(svg_text(bench_plot(found)))
     for agent, results in found.items():
         parts += [html_of(agent, COLUMNS, _rows(results)), f"<p>{overall_text(results)}</p>"]
-    head = f'<html lang="en">\n<meta charset="utf-8">\n<title>{SUITE}</title>{STYLE}'
-    return "\n".join(["<!DOCTYPE html>", head, *parts, ""])
+    return html_page(SUITE, parts)

@@ -10,11 +10,10 @@ from typing import Annotated, Any, cast
 
 import click
 from msgspec import Meta
-from rich.console import Console
-from rich.progress import Progress
 from rich.table import Table
 
 from agents.apps.cli import shared
+from agents.apps.cli.following import Follower
 from agents.arena.opening_files import read_openings
 from agents.arena.running import ENGINES, GAME_SECONDS, TournamentRun, check_running
 from agents.arena.specification import KINDS, Tournament
@@ -41,19 +40,20 @@ class Settings:
     records: Name | None = None
     csv: Name | None = None
     plot: Name | None = None
+    page: Name | None = None
 
     def __post_init__(self) -> None:
         check_running(self.engine, self.workers, None)
         if isinstance(self.timeout, bool) or self.timeout != 0:
             check_running(self.engine, self.workers, self.timeout)
-        check_fields(self, "results", "records", "csv", "plot")
-        for key in ("results", "csv", "plot"):
+        check_fields(self, "results", "records", "csv", "plot", "page")
+        for key in ("results", "csv", "plot", "page"):
             if (path := getattr(self, key)) is not None:
                 expect_writable(key, path)
         folder = None if self.records is None else Path(self.records)
         if folder is not None and (folder.is_file() or not folder.parent.is_dir()):
             raise ValueError(f"expected records as a directory, in one that exists, got {folder}")
-        expect_distinct(self.results, self.csv, self.plot)
+        expect_distinct(self.results, self.csv, self.plot, self.page)
 
 
 def new_tournament(given: Mapping[str, Any]) -> tuple[Tournament, Settings]:
@@ -103,6 +103,7 @@ def new_tournament(given: Mapping[str, Any]) -> tuple[Tournament, Settings]:
 @shared.records_option
 @click.option("--csv", type=click.Path(), help="File for the table.")
 @shared.plot_option("the ratings")
+@click.option("--page", type=click.Path(), help="HTML file that follows the table.")
 @shared.json_option
 def tournament(
     game: str | None,
@@ -126,7 +127,8 @@ def tournament(
     with shared.clear_errors("" if spec is None else f"{spec}: "):
         found, settings = new_tournament({**described, **given})
     with shared.clear_errors():
-        expect_distinct(spec, openings, settings.results, settings.csv, settings.plot)
+        files = settings.results, settings.csv, settings.plot, settings.page
+        expect_distinct(spec, openings, *files)
         if openings is not None:
             found = replace(found, openings=read_openings(openings, str(found.game), found.options))
         if settings.plot is not None:
@@ -139,27 +141,22 @@ def tournament(
             settings.timeout or None,
             settings.records,
         )
-    interrupted = play_missing(run, show_progress=not as_json)
+    interrupted = play_missing(run, not as_json, settings.page)
     table = run.standings()
     _show(table, settings, interrupted, as_json)
     if interrupted:
         sys.exit(shared.INTERRUPTED)
 
 
-def play_missing(run: TournamentRun, show_progress: bool) -> bool:
+def play_missing(run: TournamentRun, show_progress: bool, page: str | None = None) -> bool:
     """Play what is missing, and close the run; returns whether the user has stopped it."""
     for note in run.notes:
         click.echo(note, err=True)
     games = iter(run)
     try:
-        with (
-            shared.clear_errors(),
-            redirect_stdout(sys.stderr),  # agents and Ray print; standard output is for the table
-            Progress(console=Console(stderr=True), disable=not show_progress) as bar,
-        ):
-            task = bar.add_task("games", total=run.count_missing())
-            for _ in games:
-                bar.advance(task)
+        # Agents and Ray print; standard output is for the table.
+        with shared.clear_errors(), redirect_stdout(sys.stderr):
+            Follower(run, _live_table, page, show_progress).play(games)
     except KeyboardInterrupt:
         return True
     except RuntimeError as error:  # no process could be started
@@ -205,6 +202,10 @@ def games_text(standings: Standings) -> str:
     """How many games were played, and how many of them are distinct."""
     played = f"{standings.played} of {standings.wanted} games played"
     return f"{played}, {standings.distinct} distinct"
+
+
+def _live_table(standings: Standings) -> Table:
+    return _ratings_table(standings, {agent.agent: agent.agent for agent in standings.agents})
 
 
 def _ratings_table(standings: Standings, names: dict[str, str]) -> Table:
