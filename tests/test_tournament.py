@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from environments import hearing_interrupts
 from processes import is_alive, wait_for
 
-from agents import RandomAgent
+from agents import RandomAgent, TextAgent
 from agents.apps.cli import INTERRUPTED, following, main
 from agents.arena import (
     CallableAgent,
@@ -33,7 +33,7 @@ from agents.arena import (
 from agents.arena.intervals import score_interval
 from agents.arena.results import FailedGame, PlayedGame
 from agents.arena.schedule import Schedule, ScheduledGame, new_environment
-from agents.arena.standings import SprtMonitor, interval_text, standings
+from agents.arena.standings import SprtMonitor, interval_text, remarks, standings
 from hexenv import tictactoe_v0
 
 HERE = Path(__file__).parent
@@ -938,7 +938,18 @@ def test_a_page_follows_the_tournament(tmp_path, monkeypatch):
     page = tmp_path / "page.html"
     found = CliRunner().invoke(
         main,
-        [*"tournament tictactoe greedy random --pairs 2 --workers 0 --page".split(), str(page)],
+        [
+            "tournament",
+            "tictactoe",
+            "greedy",
+            "random",
+            "--pairs",
+            "2",
+            "--workers",
+            "0",
+            "--page",
+            str(page),
+        ],
     )
     assert found.exit_code == 0, found.output
     assert len(written) == 5  # after each game, and in the end
@@ -951,3 +962,24 @@ def test_a_page_loads_anew_until_the_end():
     table = run_tournament(Tournament("tictactoe", ["greedy", "random"], pairs=1), workers=0)
     assert 'http-equiv="refresh" content="2"' in following.page_of(table, 2)
     assert "refresh" not in following.page_of(table, None)
+
+
+def test_answers_that_are_no_move_are_counted(tmp_path):
+    """Each of its games has one; the file keeps them."""
+    asked = []
+
+    def ask(prompt):
+        asked.append(prompt)
+        if len(asked) % 4 == 1:
+            return "I resign"
+        return re.search(r"Legal moves: (\w+)", prompt)[1]
+
+    agent = TextAgent(ask, legal_moves=True)
+    made = Tournament("tictactoe", [Entrant("speaker", agent), "random"], pairs=3)
+    table = run_tournament(made, tmp_path / "games.jsonl", workers=0)
+    speaker = next(one for one in table.agents if one.agent == "speaker")
+    wrong = (len(asked) + 3) // 4
+    assert speaker.refused == wrong > 2
+    kept = read_results(tmp_path / "games.jsonl", made)
+    assert sum(sum(game.refused) for game in kept) == wrong
+    assert any(f"speaker {wrong}" in line for line in remarks(table))

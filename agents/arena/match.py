@@ -52,6 +52,8 @@ class GameResult:
         opening: How many of the actions are those of an opening.
         adjudicated: Why the game was ended, as `agents.arena.adjudication.Verdict` has it; None
             where it was played to its end.
+        refused: Answers of each agent that were no move, where it is a player that speaks
+            (`agents.policies.text_agent.TextAgent`).
     """
 
     first: int
@@ -65,6 +67,7 @@ class GameResult:
     assumed: tuple[str | None, str | None] = (None, None)
     opening: int = 0
     adjudicated: str | None = None
+    refused: tuple[int, int] = (0, 0)
 
     @property
     def forfeited_by(self) -> int | None:
@@ -149,7 +152,13 @@ def play_game(
         outcome = game.outcome(played, first)
     spent = (seconds[0], seconds[1]), (moves[0], moves[1])
     told = forfeit, tuple(clock), (assumed[0], assumed[1]), len(opening), verdict and verdict.reason
-    return GameResult(first, outcome, tuple(actions), illegal, *spent, *told)
+    return GameResult(first, outcome, tuple(actions), illegal, *spent, *told, _refused(agents))
+
+
+def _refused(agents: Sequence[Agent]) -> tuple[int, int]:
+    """How many answers of each agent were no move, since its last `reset`."""
+    counts = [int(getattr(agent, "refused", 0)) for agent in agents]
+    return counts[0], counts[1]
 
 
 def _play_opening(

@@ -87,6 +87,8 @@ def as_line(result: Result, labels: tuple[str, ...]) -> dict[str, Any]:
         line["forfeit"] = result.forfeit
     if result.adjudicated is not None:
         line["adjudicated"] = result.adjudicated
+    if any(result.refused):
+        line["refused"] = list(result.refused)
     if any(result.assumed):
         line["assumed"] = list(result.assumed)
     return line
@@ -107,6 +109,7 @@ class PlayedLine(Struct):
     forfeit: str | None = None
     assumed: tuple[str | None, str | None] = (None, None)
     adjudicated: str | None = None
+    refused: tuple[Count, Count] = (0, 0)
 
 
 def from_line(line: Mapping[str, Any], game: ScheduledGame, labels: tuple[str, ...]) -> Result:

@@ -169,6 +169,10 @@ class _LabelledAgent:
     def statistics(self) -> Statistics | None:
         return getattr(self.wrapped, "statistics", None)
 
+    @property
+    def refused(self) -> int:
+        return getattr(self.wrapped, "refused", 0)
+
     def act(self, env: Any) -> int:
         return self._guarded(self.wrapped.act, env)
 

@@ -48,6 +48,7 @@ class AgentStanding:
         seconds_per_move: Mean time for a move.
         forfeits: Games lost by a forfeit.
         assumed: What its searches assumed although it is false, or None.
+        refused: Its answers that were no move, if it is a player that speaks.
     """
 
     agent: str
@@ -62,6 +63,7 @@ class AgentStanding:
     seconds_per_move: float
     forfeits: int = 0
     assumed: str | None = None
+    refused: int = 0
 
 
 @dataclass(frozen=True)
@@ -308,6 +310,7 @@ def _agents(
                 seconds_per_move=seconds / max(moves, 1),
                 forfeits=sum(game.forfeited_by == place for game, place in mine),
                 assumed=next((g.assumed[place] for g, place in mine if g.assumed[place]), None),
+                refused=sum(game.refused[place] for game, place in mine),
             )
         )
     return tuple(sorted(found, key=lambda agent: -agent.elo))
@@ -384,6 +387,10 @@ def remarks(standings: Standings) -> list[str]:
             f"normalised Elo of {standings.labels[0]}: {middle:+.0f} (95 %: {low:+.0f} to "
             f"{high:+.0f})"
         )
+    speakers = [agent for agent in standings.agents if agent.refused]
+    if speakers:
+        told = ", ".join(f"{agent.agent} {agent.refused}" for agent in speakers)
+        found.append(f"answers that were no move, and were asked for again: {told}")
     if standings.adjudicated:
         found.append(f"{standings.adjudicated} of {standings.played} games were adjudicated")
     if standings.beyond_stop:
