@@ -69,3 +69,13 @@ def test_intervals_cover_the_truth():
         assert low <= mean <= high
         covered += low <= truth <= high
     assert 0.91 <= covered / 200 <= 0.99
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"), [([2, 3], [0, 1]), ([], []), ([[]], [[1.0]]), ([[1.0]], [[1.0], [2.0]])]
+)
+def test_tasks_without_scores_are_refused(ours, theirs):
+    with pytest.raises(ValueError, match="expected"):
+        probability_of_improvement(ours, theirs)
+    with pytest.raises(ValueError, match="expected"):
+        performance_profile([], [0.5])

@@ -52,11 +52,31 @@ def test_one_agent_plays_one_game_after_another():
         assert priors.shape == (1, env.unwrapped.game.num_actions())
 
 
-def test_what_it_was_not_trained_for_is_refused():
-    env = hex_v0.env(board_size=5, swap=True)
+@pytest.mark.parametrize(
+    ("env", "message"),
+    [
+        (hex_v0.env(board_size=5, swap=True), "expected swap of False, as in training, got True"),
+        (gomoku_v0.env(opening="swap2"), "expected .*, as in training"),
+        (gomoku_v0.env(rule="renju"), "expected .*, as in training"),
+    ],
+)
+def test_what_it_was_not_trained_for_is_refused(env, message):
     env.reset()
-    with pytest.raises(ValueError, match="ppo: expected swap of False, as in training, got True"):
+    with pytest.raises(ValueError, match=f"ppo: {message}"):
         make_agent("ppo").act(env)
+
+
+def test_boards_are_judged_by_the_network_for_the_environment_that_was_shown():
+    seven, five = (hex_v0.env(board_size=size) for size in (7, 5))
+    alone, both = make_agent("ppo"), make_agent("ppo")
+    for env in (seven, five):
+        env.reset()
+    alone.see_as(seven)
+    both.see_as(seven)
+    both.act(five)
+    seen = seven.last()[0]
+    planes, masks = seen["observation"][None], seen["action_mask"][None]
+    assert both(planes, masks) == alone(planes, masks)
 
 
 @pytest.mark.parametrize("make_copy", [copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -71,34 +72,68 @@ def test_files_of_others_play_by_what_they_see(tmp_path):
         assert (result.illegal, result.forfeit) == (None, None)
 
 
-def test_a_file_sees_the_position_as_kaggle_shows_it(tmp_path):
+@pytest.mark.parametrize("channels_first", [False, True])
+def test_a_file_sees_the_position_as_kaggle_shows_it(tmp_path, capsys, channels_first, monkeypatch):
+    """It imports what is beside it, may leave out arguments, and prints nowhere but to errors."""
+    shown = []
+    monkeypatch.setitem(sys.modules, "shown_to_submissions", SimpleNamespace(shown=shown))
     file = tmp_path / "other.py"
     file.write_text(
-        "seen = []\n"
-        "def act(observation, configuration):\n"
-        "    seen.append(observation)\n"
+        "from shown_to_submissions import shown\n"
+        "def act(observation):\n"
+        "    print('thinking')\n"
+        "    shown.append(observation)\n"
         "    return 0\n"
     )
     agent = ConnectXAgent(str(file))
-    env = connect4_v0.env()
+    env = connect4_v0.env(channels_first=channels_first)
     env.reset(options={"moves": "4 4 5"})
     agent.act(env)
-    seen = agent._function.__globals__["seen"][0]
+    assert capsys.readouterr().out == ""
+    seen = shown[-1]
     cells = np.array(seen.board).reshape(6, 7)
     assert (cells[5, 3], cells[4, 3], cells[5, 4]) == (1, 2, 1)
     assert (np.count_nonzero(cells), seen.mark, seen.step) == (3, 2, 3)
+
+
+def test_the_last_callable_plays_also_an_object(tmp_path):
+    (tmp_path / "beside.py").write_text("COLUMN = 5\n")
+    file = tmp_path / "other.py"
+    file.write_text(
+        "from __future__ import annotations\n"
+        "from dataclasses import dataclass\n"
+        "from beside import COLUMN\n"
+        "@dataclass\n"
+        "class Agent:\n"
+        "    column: int\n"
+        "    def __call__(self, observation, configuration):\n"
+        "        return self.column\n"
+        "agent = Agent(COLUMN)\n",
+        encoding="utf-8-sig",
+    )
+    env = connect4_v0.env()
+    env.reset()
+    assert ConnectXAgent(str(file)).act(env) == 5
 
 
 def test_what_a_file_may_do_wrong(tmp_path):
     env = connect4_v0.env()
     env.reset()
     failing = tmp_path / "failing.py"
-    failing.write_text(OTHERS)  # there is no such key
-    with pytest.raises(ForfeitError, match="KeyError"):
-        ConnectXAgent(str(failing)).act(env)
+    for text, reason in (
+        (OTHERS, "KeyError"),  # there is no such key
+        ("def act(o, c): return '3'\n", "TypeError"),
+        ("import sys\ndef act(o, c): sys.exit(0)\n", "SystemExit"),
+    ):
+        failing.write_text(text)
+        with pytest.raises(ForfeitError, match=reason):
+            ConnectXAgent(str(failing)).act(env)
     empty = tmp_path / "empty.py"
     empty.write_text("import math\n")
     with pytest.raises(ValueError, match="expected a function"):
+        ConnectXAgent(str(empty))
+    empty.write_text("raise SystemExit(0)\n")
+    with pytest.raises(ValueError, match="SystemExit"):
         ConnectXAgent(str(empty))
     empty.write_text("1 / 0\n")
     with pytest.raises(ValueError, match="ZeroDivisionError"):
@@ -147,7 +182,10 @@ def test_a_submission_needs_numpy_alone(tmp_path):
     assert play_game(env, [agent, GreedyAgent(seed=1)]).outcome in (-1, 0, 1)
 
 
-@pytest.mark.parametrize("agent", ["hexpert", "no", "uct:simulations=0"])
+@pytest.mark.parametrize(
+    "agent",
+    ["hexpert", "no", "uct:simulations=0", "solver", "connectx:file=/tmp/other.py", "sb3:path=a"],
+)
 def test_what_cannot_be_submitted(agent, tmp_path):
     with pytest.raises(ValueError, match="expected"):
         write_submission(agent, tmp_path / "submission.py")

@@ -1,5 +1,7 @@
 """Networks without PyTorch: NumPy says what PyTorch says, and reads files as strictly."""
 
+import re
+
 import numpy as np
 import pytest
 from environments import make as board_env
@@ -23,8 +25,8 @@ def without_pytorch(monkeypatch):
 
 @pytest.mark.parametrize("net", NETS)
 def test_a_shipped_network_plays(net, without_pytorch):
-    game = "hex" if net.startswith("hex") else net
-    env = make_environment(game, (f"board_size={net[3:]}",) if game == "hex" else ())
+    game, size = re.fullmatch(r"(?:\w+-)?(connect4|[a-z]+)(\d*)", net).groups()
+    env = make_environment(game, (f"board_size={size}",) if size else ())
     env.reset(seed=1)
     agent = NetworkAgent(net)
     assert isinstance(agent.saved, SavedNetwork)

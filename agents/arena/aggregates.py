@@ -61,19 +61,32 @@ def bootstrap_interval(
     Raises:
         ValueError: If there is no task, or one without a run.
     """
-    tables: list[Floats] = [np.asarray(stratum, np.float64) for stratum in strata]
-    if not tables or any(len(table) == 0 for table in tables):
-        raise ValueError("expected a run of each task, got none")
+    tables = _tables(strata)
     rng = np.random.default_rng(seed)
     rows = [rng.integers(len(table), size=(resamples, len(table))) for table in tables]
-    parts: list[Any] = []
-    for begin in range(0, resamples, 100):  # all at once would take gigabytes for long logs
+
+    def part(some: slice) -> Any:
         each = zip(tables, rows, strict=True)
-        drawn = [table[which[begin : begin + 100]] for table, which in each]
-        parts.append(statistic(np.concatenate(drawn, axis=1), axis=1))
-    found = np.concatenate(parts)
+        return statistic(
+            np.concatenate([table[which[some]] for table, which in each], axis=1), axis=1
+        )
+
+    return _middle(part, resamples)
+
+
+def _tables(strata: Sequence[Any]) -> list[Floats]:
+    """The scores of each stratum; ValueError if there are none."""
+    tables = [np.asarray(stratum, np.float64) for stratum in strata]
+    if not tables or any(table.ndim == 0 or len(table) == 0 for table in tables):
+        raise ValueError("expected a run of each task, got none")
+    return tables
+
+
+def _middle(part: Callable[[slice], Any], resamples: int) -> tuple[Any, Any]:
+    """The ends of the middle of what was drawn; all at once would take gigabytes."""
+    drawn = [part(slice(begin, begin + 100)) for begin in range(0, resamples, 100)]
     tail = 50 * (1 - LEVEL)
-    low, high = np.percentile(found, [tail, 100 - tail], axis=0)
+    low, high = np.percentile(np.concatenate(drawn), [tail, 100 - tail], axis=0)
     return low, high
 
 
@@ -85,24 +98,42 @@ def probability_of_improvement(
 ) -> tuple[float, tuple[float, float]]:
     """How likely a score of ours is better than one of theirs, and the bootstrap interval of it.
 
-    Of a stratum taken at random; a tie is half. Both have the same strata in the same order.
+    Of a stratum taken at random; a tie is half.
+
+    Args:
+        ours: For each task its scores.
+        theirs: The same tasks in the same order.
+        resamples: How often scores are drawn again.
+        seed: Of the draws.
+
+    Raises:
+        ValueError: If there is no task, one without a score, or not as many of theirs.
     """
+    pairs = list(zip(_tables(ours), _tables(theirs), strict=False))
+    if not len(pairs) == len(ours) == len(theirs):
+        raise ValueError(f"expected the same tasks, got {len(ours)} and {len(theirs)}")
+    ranks = [np.sign(np.subtract.outer(one, other)) / 2 + 0.5 for one, other in pairs]
     rng = np.random.default_rng(seed)
-    means: list[float] = []
-    drawn: list[Floats] = []
-    for one, other in zip(ours, theirs, strict=True):
-        ranks = np.sign(np.subtract.outer(np.asarray(one), np.asarray(other))) / 2 + 0.5
-        rows, columns = (rng.integers(count, size=(resamples, count)) for count in ranks.shape)
-        means.append(float(ranks.mean()))
-        drawn.append(ranks[rows[:, :, None], columns[:, None, :]].mean(axis=(1, 2)))
-    tail = 50 * (1 - LEVEL)
-    low, high = np.percentile(np.mean(drawn, axis=0), [tail, 100 - tail])
-    return float(np.mean(means)), (float(low), float(high))
+    drawn = [
+        [rng.integers(count, size=(resamples, count)) for count in table.shape] for table in ranks
+    ]
+
+    def part(some: slice) -> Any:
+        means = [
+            table[rows[some][:, :, None], columns[some][:, None, :]].mean(axis=(1, 2))
+            for table, (rows, columns) in zip(ranks, drawn, strict=True)
+        ]
+        return np.mean(means, axis=0)
+
+    low, high = _middle(part, resamples)
+    return float(np.mean([table.mean() for table in ranks])), (float(low), float(high))
 
 
 def performance_profile(strata: Sequence[Sequence[float]], scores: Sequence[float]) -> list[float]:
-    """The share of all runs whose score is above each of some scores; strata count alike."""
-    return [
-        float(np.mean([(np.asarray(stratum) > score).mean() for stratum in strata]))
-        for score in scores
-    ]
+    """The share of runs whose score is above each of some scores: the mean over the strata.
+
+    Raises:
+        ValueError: If there is no stratum, or one without a score.
+    """
+    tables = _tables(strata)
+    return [float(np.mean([(table > score).mean() for table in tables])) for score in scores]

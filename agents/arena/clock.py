@@ -40,9 +40,11 @@ class TimeControl:
 
     @classmethod
     def of(cls, value: Any) -> "TimeControl":
-        """From a text ``60`` or ``60+0.5``, a dictionary, or itself."""
+        """From a text ``60`` or ``60+0.5``, a number of seconds, a dictionary, or itself."""
         if isinstance(value, TimeControl):
             return value
+        if isinstance(value, int | float):
+            return cls(value)
         if isinstance(value, str):
             seconds, plus, increment = value.partition("+")
             try:

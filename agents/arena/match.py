@@ -46,7 +46,8 @@ class GameResult:
         illegal: The agent that lost by an illegal action, or None.
         seconds: Time each agent spent choosing.
         moves: Moves each agent made.
-        forfeit: Why the loser lost, where it was by an `agents.core.agent.ForfeitError`; else None.
+        forfeit: Why the loser lost, where it was by an `agents.core.agent.ForfeitError` or for want
+            of time; else None.
         clock: Time that each of the actions took to choose.
         assumed: What each agent's searches assumed although it is false.
         opening: How many of the actions are those of an opening.
@@ -183,7 +184,8 @@ def _ask(agent: Agent, env: Any, number: int, times: Clock) -> tuple[Any, str | 
         except ForfeitError as error:
             forfeit = error.reason
         taken = time.perf_counter() - started
-    return chosen, forfeit or times.count(number, taken), taken
+    late = times.count(number, taken)
+    return chosen, late if forfeit is None else forfeit, taken
 
 
 def check_playable(env: Any) -> None:

@@ -1,7 +1,9 @@
 """What a file of a network says, without PyTorch; `agents.learning.files` writes and reads it."""
 
+import functools
 import hashlib
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
@@ -38,11 +40,12 @@ class SavedNetwork(NamedTuple):
         """
         if game.name != self.game.name:
             return f"expected the game of {self.game.name}, got {game.name}"
-        found = base.parameters(game)
+        own, found = base.parameters(self.game), base.parameters(game)
         is_any = self.options.kind == "residual" and self.options.heads == "convolutional"
-        for name, value in base.parameters(self.game).items():
-            if found.get(name) != value and not (is_any and name in ("rows", "columns")):
-                return f"expected {name} of {value}, as in training, got {found.get(name)}"
+        for name in {**own, **found}:
+            value, got = own.get(name), found.get(name)
+            if value != got and not (is_any and name in ("rows", "columns")):
+                return f"expected {name} of {value}, as in training, got {got}"
         if self.options.canonical and game.rows != game.columns:
             return f"expected a square board, got {game.rows} x {game.columns}"
         return None
@@ -99,11 +102,16 @@ def shipped_network(game: Game, family: str = "") -> Path:
     Raises:
         ValueError: If none of the family is for the game.
     """
-    found = {
-        int(path.stem.removeprefix(family + game.name) or game.rows): path
-        for path in SHIPPED.glob(f"{family}{game.name}*.safetensors")
-    }
+    return _shipped(game.name, game.rows, family)
+
+
+@functools.cache
+def _shipped(name: str, rows: int, family: str) -> Path:
+    found: dict[int, Path] = {}
+    for path in SHIPPED.glob("*.safetensors"):
+        if size := re.fullmatch(re.escape(family + name) + r"(\d*)", path.stem):
+            found[int(size[1] or rows)] = path
     if not found:
         names = ", ".join(sorted(path.stem for path in SHIPPED.glob(f"{family}*.safetensors")))
-        raise ValueError(f"expected a game of a shipped network ({names}), got {game.name}")
-    return found[min((rows for rows in found if rows >= game.rows), default=max(found))]
+        raise ValueError(f"expected a game of a shipped network ({names}), got {name}")
+    return found[min((size for size in found if size >= rows), default=max(found))]

@@ -2,6 +2,9 @@
 
 from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from agents.policies.network import NetworkAgent, no_network, read_network
 from agents.policies.policy import PolicyAgent
 from agents.search.evaluator import PolicyError
@@ -10,8 +13,8 @@ from agents.search.evaluator import PolicyError
 class BaselineAgent(NetworkAgent):
     """Plays the network of its family for the game that it meets, without a search.
 
-    Networks are for TicTacToe, Connect4, Hex 5x5 to 11x11, and Gomoku 9x9 and 15x15; a board of
-    another size is played by that of the next larger one.
+    There are networks for TicTacToe, Connect4, Hex 5x5 to 11x11 and Gomoku 9x9 and 15x15. Another
+    board of Hex or Gomoku is played by that of the next larger one, or of the largest.
 
     Args:
         temperature: See `PolicyAgent`.
@@ -31,6 +34,12 @@ class BaselineAgent(NetworkAgent):
         game = getattr(env.unwrapped, "game", None)
         if game is not None:
             self.check_game(game)
+
+    def __call__(self, observations: Any, masks: NDArray[np.int8]) -> NDArray[np.int64]:
+        """See `PolicyAgent.__call__`; the network is that for the environment of `see_as`."""
+        if self._shown is not None:
+            self.check_game(self._shown.game)
+        return super().__call__(observations, masks)
 
     def check_game(self, game: Any) -> None:
         """Take the network for a game, or refuse the game."""

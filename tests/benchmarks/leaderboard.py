@@ -39,7 +39,7 @@ the command, then `python tests/benchmarks/leaderboard.py bench`, and send what 
 BESIDE = "uct:simulations=1000"
 OVERALL = f"""The scores of all pairs of games on all boards that an agent plays, so only agents of
 as many boards compare (Agarwal et al. 2021): the interquartile mean; how likely a pair's score is
-above one of `{BESIDE}` against the same anchor; and the share of pairs with a
+above one of `{BESIDE}` against the same anchor, a tie being half; and the share of pairs with a
 score above 0 to 0.75, each anchor alike. In brackets intervals of 95 % by the stratified bootstrap.
 """
 OVERALL_HEADS = ["agent", "boards", "mean", "above `uct`", "> 0", "> 0.25", "> 0.5", "> 0.75"]

@@ -32,11 +32,11 @@ with 3,000 games for Connect4, 2,000 for Hex 7 x 7, 800 for Hex 11 x 11, 1,500 f
 
 """
 AFTER = """
-What can be seen: the defaults of UCT explore too much for Hex and Gomoku, where a tenth of `c` is
-worth more than a hundred points; in Connect4 they are right. So it is with MAST in Gomoku. RAVE and
-GRAVE, which explore by other means, gain little or nothing. The defaults stay what the variants'
-authors propose, as a comparison with papers needs them; the leaderboard has rows with values found
-here, at 1,000 simulations and against other opponents.
+What can be seen: the defaults of UCT explore too much for Hex and Gomoku, where an eighth to a
+sixth of `c` is worth more than a hundred points; in Connect4 they are right. So it is with MAST in
+Gomoku. RAVE and GRAVE, which explore by other means, gain little or nothing. The defaults stay what
+the variants' authors propose, as a comparison with papers needs them; the leaderboard has rows with
+values found here, at 1,000 simulations and against other opponents.
 """
 
 

@@ -7,27 +7,29 @@ and returns a column. Source: ``kaggle_environments/envs/connectx`` of Kaggle/ka
 import base64
 import io
 import json
+import operator
 import os
 import subprocess
 import sys
+import tempfile
 import textwrap
 import zipfile
 from collections.abc import Callable, Iterable
+from contextlib import redirect_stdout
 from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
-from inspect import isfunction
 from pathlib import Path
-from typing import Any, Final, cast
-
-import numpy as np
+from typing import Annotated, Any, Final, cast
 
 from agents.core.agent import Agent, ForfeitError
 from agents.core.budget import other_budget
 from agents.core.files import write_bytes
-from agents.core.reading import expect_regular
+from agents.core.reading import read_text
 from agents.planning.environment import check_in_play
 from agents.registry import make_agent
 from hexenv import connect4_v0
+from hexenv.common.options import Within, checks_options
+from hexenv.games import notation
 
 SHARE: Final = 0.75
 """Of the time for a move: the rest is for what takes time beside the search."""
@@ -36,17 +38,18 @@ EMBEDDED: Final = (
     *("farama_notifications", "cloudpickle", "typing_extensions"),
 )
 """Packages that a submission brings along."""
-SUBMISSION: Final = '''"""{agent}: a submission for ConnectX, made by `hexenv export connectx`.
+SUBMISSION: Final = '''"""A submission for ConnectX, made by `hexenv export connectx`.
 
 It needs NumPy. With Numba it searches more, but its first move takes longer: code is compiled.
 """
-import atexit, base64, io, shutil, sys, tempfile, zipfile
+import base64, io, shutil, sys, tempfile, zipfile
+from multiprocessing.util import Finalize  # at the end of a worker process, too
 
 PACKAGES = """
 {packages}
 """
 folder = tempfile.mkdtemp()
-atexit.register(shutil.rmtree, folder, ignore_errors=True)
+Finalize(None, shutil.rmtree, (folder,), dict(ignore_errors=True), exitpriority=0)
 zipfile.ZipFile(io.BytesIO(base64.b64decode(PACKAGES))).extractall(folder)
 sys.path.insert(0, folder)
 
@@ -62,13 +65,14 @@ TRACE: Final = """
 import json, sys
 before = {"numba", *sys.modules}
 sys.modules["numba"] = None
+sys.path.insert(0, sys.argv[2])
 from agents.apps.protocols.connectx import ConnectXPlayer, FIRST, Fields
 ConnectXPlayer(sys.argv[1])(*FIRST)
 new = {name: module for name, module in sys.modules.items() if name not in before}
 files = {name: getattr(module, "__file__", None) for name, module in new.items()}
 print(json.dumps({name: file for name, file in files.items() if file}))
 """
-"""Prints the file of each module that an agent's first move imports."""
+"""Prints the file of each module that an agent's first move imports, from unpacked packages."""
 
 
 class Fields(dict[str, Any]):
@@ -90,7 +94,7 @@ class ConnectXPlayer:
     """An agent as the function that Kaggle calls.
 
     Args:
-        agent: Or its text. One with a budget in seconds takes its share of the time for a move.
+        agent: Or its text. A search takes its share of the time for a move, whatever its budget.
     """
 
     def __init__(self, agent: Agent | str) -> None:
@@ -117,21 +121,25 @@ class ConnectXAgent:
     """The agent of a file that was made for ConnectX.
 
     Its code is run: use no file that you do not trust. An error of it, or an answer that is no
-    number, loses the game.
+    whole number, loses the game.
 
     Args:
-        file: A Python file; its last function is the agent.
+        file: A Python file; its last callable is the agent.
         seconds: What the agent is told that it has for a move. It is not stopped.
+
+    Raises:
+        OSError: If the file cannot be read.
+        ValueError: If it fails, or has nothing that can be called.
     """
 
     name = "connectx"
 
-    def __init__(self, file: str, seconds: float = 2.0) -> None:
-        expect_regular(file)
+    @checks_options
+    def __init__(self, file: str, seconds: Annotated[float, Within(1e-3, 1e6)] = 2.0) -> None:
         self.seconds = seconds
         self.title = f"connectx:file={file}"
         self._file = file
-        self._function = last_function(file)
+        self._function = last_callable(file)
 
     def reset(self, seed: int | None = None) -> None:
         """Nothing: such agents know of no seed and of no game's beginning."""
@@ -140,7 +148,7 @@ class ConnectXAgent:
         """The answer of the file's agent.
 
         Raises:
-            ForfeitError: If it fails, or gives no number.
+            ForfeitError: If it fails, or gives no whole number.
             ValueError: If the environment is not of Connect4 with its usual board.
         """
         check_in_play(env)
@@ -149,15 +157,16 @@ class ConnectXAgent:
         if game != connect4_v0.env().unwrapped.game:
             raise ValueError(f"{self.title}: expected Connect4 with 6 x 7 cells, got {env}")
         state: Any = raw.state
+        cells = notation.board_text(cast("Any", game), state)
+        board = [".XO".index(cell) for cell in cells if cell in ".XO"]
         mark = int(game.to_play(state)) + 1
-        planes = np.asarray(raw.observe(raw.agent_selection)["observation"])
-        board = planes[..., 0] * mark + planes[..., 1] * (3 - mark)
-        observation = Fields(FIRST[0], board=board.ravel().tolist(), mark=mark, step=state.ply)
+        observation = Fields(FIRST[0], board=board, mark=mark, step=int(state.ply))
         times = {"actTimeout": self.seconds, "timeout": self.seconds}
         try:
-            answer: Any = self._function(observation, Fields(CONFIGURATION, **times))
-            return int(answer)
-        except Exception as error:  # it is code of others
+            with redirect_stdout(sys.stderr):
+                answer = self._function(observation, Fields(CONFIGURATION, **times))
+            return operator.index(answer)
+        except (Exception, SystemExit) as error:  # it is code of others
             raise ForfeitError(f"{type(error).__name__}: {' '.join(str(error).split())}") from error
 
     def __getstate__(self) -> dict[str, Any]:
@@ -167,23 +176,25 @@ class ConnectXAgent:
         self.__init__(**state)
 
 
-def last_function(file: str | os.PathLike[str]) -> Callable[..., Any]:
-    """Run a file and find its last function, as Kaggle does.
+def last_callable(file: str) -> Callable[..., Any]:
+    """Run a file and find the last thing in it that can be called, which Kaggle takes.
 
-    Raises:
-        OSError: If the file cannot be read.
-        ValueError: If it fails, or defines no function.
+    It is given as many arguments as it has, and modules beside the file can be imported.
     """
-    text = Path(file).read_text(encoding="utf-8")
-    names: dict[str, Any] = {"__name__": "submission"}
+    text, names = read_text(file), dict[str, Any]()
+    sys.path.append(str(Path(file).parent.absolute()))
     try:
-        exec(compile(text, str(file), "exec"), names)
-    except Exception as error:  # it is code of others
+        with redirect_stdout(sys.stderr):
+            exec(compile(text, file, "exec"), names)
+    except (Exception, SystemExit) as error:  # it is code of others
         raise ValueError(f"{file}: {type(error).__name__}: {error}") from error
-    functions = [one for one in names.values() if isfunction(one)]
-    if not functions:
+    finally:
+        sys.path.pop()
+    found = [one for one in names.values() if callable(one)]
+    if not found:
         raise ValueError(f"expected a function in {file}, got none")
-    return cast("Callable[..., Any]", functions[-1])
+    count = getattr(getattr(found[-1], "__code__", None), "co_argcount", 2)
+    return lambda *arguments: found[-1](*arguments[:count])
 
 
 # ---- submissions ---------------------------------------------------------------------------------
@@ -196,22 +207,31 @@ def write_submission(agent: str, path: str | os.PathLike[str]) -> int:
         ValueError: If it cannot play Connect4, or needs more than NumPy.
         OSError: If the file cannot be written.
     """
-    foreign = ", ".join(sorted(installed_packages(agent) - {*EMBEDDED, "numpy"}))
+    from agents.policies.pools import is_plain  # not in a submission, as it needs msgspec
+
+    if not is_plain(agent):
+        raise ValueError(
+            f"expected the name of an agent that needs no program or file, got {agent}"
+        )
+    archive = archive_of(EMBEDDED)
+    foreign = ", ".join(sorted(installed_packages(agent, archive) - {*EMBEDDED, "numpy"}))
     if foreign:
         raise ValueError(f"expected an agent that needs NumPy alone, got one with {foreign}")
-    packed = base64.b64encode(archive_of(EMBEDDED)).decode()
+    packed = base64.b64encode(archive).decode()
     text = SUBMISSION.format(agent=agent, packages="\n".join(textwrap.wrap(packed, 100)))
     write_bytes(path, text.encode())
     return len(text)
 
 
-def installed_packages(agent: str) -> set[str]:
-    """The packages, besides Python's own, that an agent imports for a move where there is no Numba.
+def installed_packages(agent: str, archive: bytes) -> set[str]:
+    """The packages that an agent of the archive imports besides for a move, without Numba.
 
-    A process of its own says so, as here they may be imported for other reasons.
+    A process of its own plays that move, from the unpacked archive.
     """
-    command = [sys.executable, "-c", TRACE, agent]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    with tempfile.TemporaryDirectory() as folder:
+        zipfile.ZipFile(io.BytesIO(archive)).extractall(folder)
+        command = [sys.executable, "-c", TRACE, agent, folder]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False)
     if done.returncode != 0:
         reason = done.stderr.strip().splitlines()[-1:] or [f"exit status {done.returncode}"]
         raise ValueError(f"expected an agent that plays Connect4, got {agent}: {reason[0]}")

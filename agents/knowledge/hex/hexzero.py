@@ -1,5 +1,6 @@
 """AlphaZero with the shipped networks of Hex, and with what is known of Hex."""
 
+from pathlib import Path
 from typing import Any, ClassVar, Unpack
 
 import numpy as np
@@ -20,13 +21,14 @@ class ShippedNetworks:
     title = "hexzero"
 
     def __init__(self) -> None:
-        self._by_rows: dict[int, NetworkAgent] = {}
+        self._networks: dict[Path, NetworkAgent] = {}
 
     def network_for(self, game: Any) -> NetworkAgent:
         """The network for a board."""
-        if game.rows not in self._by_rows:
-            self._by_rows[game.rows] = NetworkAgent(str(shipped_network(game)))
-        return self._by_rows[game.rows]
+        path = shipped_network(game)
+        if path not in self._networks:
+            self._networks[path] = NetworkAgent(str(path))
+        return self._networks[path]
 
     def prepare(self, env: Any) -> None:
         """Load the network for an environment now."""
