@@ -153,11 +153,11 @@ class ConnectXAgent:
         """
         check_in_play(env)
         raw = env.unwrapped
-        game = getattr(raw, "game", None)
+        game: Any = getattr(raw, "game", None)
         if game != connect4_v0.env().unwrapped.game:
             raise ValueError(f"{self.title}: expected Connect4 with 6 x 7 cells, got {env}")
         state: Any = raw.state
-        cells = notation.board_text(cast("Any", game), state)
+        cells = notation.board_text(game, state)
         board = [".XO".index(cell) for cell in cells if cell in ".XO"]
         mark = int(game.to_play(state)) + 1
         observation = Fields(FIRST[0], board=board, mark=mark, step=int(state.ply))
