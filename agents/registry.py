@@ -126,7 +126,7 @@ def make_agent(text: str, seed: int | None = None, or_function: bool = False) ->
         raise ValueError(f"{name}: {error}") from None
     is_agent = hasattr(agent, "act") and hasattr(agent, "reset")
     if not (is_agent or (or_function and callable(agent))):
-        raise ValueError(f"{name}: expected an agent, which has act and reset, got {agent!r}")
+        raise ValueError(f"{name}: expected an agent, with act(env) and reset(seed), got {agent!r}")
     return cast("Agent", agent)
 
 

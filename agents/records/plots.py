@@ -312,6 +312,8 @@ def bench_plot(results: "Mapping[str, Sequence[BoardResult]]") -> Any:
             add_open_ends(left, (value, row), bound, style["color"])
         strata = [pairs for one in each for pairs in one.pair_scores]
         right.plot(SCORES_OF_PAIRS, performance_profile(strata, SCORES_OF_PAIRS), **style)
+    right.set_xticks(SCORES_OF_PAIRS)
+    right.set_ylim(0.0, 1.02)
     left.set_yticks(range(len(boards)), boards)
     left.set_ylim(len(boards) - 0.4, -0.6)  # the first above
     set_labels(left, "", "Elo, 1000: uct:simulations=100 (bars: 95 % interval)", "")

@@ -82,7 +82,7 @@ def bench(
             found[agent] = run_bench(agent, folder, tier, names, seed, workers, engine, report)
             write_text(folder / "bench.md", markdown(agent, found[agent], tier))
             write_text(folder / "bench.tex", latex(agent, found[agent], tier))
-        write_text(Path(directory) / "bench.html", page(found, tier))
+        write_text(Path(directory) / PAGE, page(found, tier))
     if as_json:
         results = {agent: [asdict(one) for one in each] for agent, each in found.items()}
         click.echo(json.dumps({"suite": SUITE, "tier": tier, "agents": results}))
@@ -94,8 +94,10 @@ def bench(
             shared.wide_console().print(table)
             if each:
                 click.echo(overall_text(each))
+        click.echo(f"all tables are in {Path(directory) / PAGE}", err=True)
 
 
+PAGE: Final = "bench.html"
 COLUMNS: Final = ("board", "rating", "95 %", "games", "illegal", "keeps value", "ms/move")
 
 

@@ -37,9 +37,12 @@ class Reviewer(Worker):
         return review_game(task[1], make_agent(self._agent, 0), self._limit, title=self._agent)
 
 
+USUAL: Final = "uct:seconds=1"
+
+
 @click.command()
 @click.argument("games", nargs=-1, required=True, metavar="GAME...")
-@click.option("--agent", default="uct:seconds=1", help="Who reviews.")
+@click.option("--agent", help=f"Who reviews.  [default: {USUAL}]")
 @click.option("--exact", is_flag=True, help="Let the exact solver review, where it has the time.")
 @click.option("--seconds", type=float, help="Seconds for each position.")
 @click.option("--simulations", type=int, help="Simulations for each position.")
@@ -48,7 +51,7 @@ class Reviewer(Worker):
 @click.option("--json", "as_json", is_flag=True, help="Print the reviews as lines of JSON.")
 def review(
     games: tuple[str, ...],
-    agent: str,
+    agent: str | None,
     exact: bool,
     seconds: float | None,
     simulations: int | None,
@@ -68,7 +71,9 @@ def review(
     Example: hexenv review games/000001.json --agent rave:seconds=1 --to review.html
     """
     with clear_errors():
-        name = f"solver:seconds={seconds or 1:g}" if exact else agent
+        if exact and agent is not None:
+            raise ValueError(f"expected --exact or --agent, got both, with {agent}")
+        name = f"solver:seconds={seconds or 1:g}" if exact else agent or USUAL
         make_agent(name)  # finds mistakes before any game is read
         is_limited = (seconds, simulations) != (None, None)
         limit = Limit(seconds, simulations) if is_limited and not exact else None
@@ -97,6 +102,8 @@ def review(
         click.echo("\n\n".join(map(str, reviews)))
     else:
         print_figures(*summary(reviews))
+    if agent is None and not exact:
+        click.echo(f"reviewed by {USUAL}; --exact asks the solver, where it has the time", err=True)
 
 
 def _file(target: str, number: int) -> Path:

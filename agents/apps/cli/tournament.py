@@ -54,6 +54,8 @@ class Settings:
         if folder is not None and (folder.is_file() or not folder.parent.is_dir()):
             raise ValueError(f"expected records as a directory, in one that exists, got {folder}")
         expect_distinct(self.results, self.csv, self.plot, self.page)
+        if self.page is not None and Path(self.page).suffix.lower() != ".html":
+            raise ValueError(f"expected page as a file of .html, got {self.page}")
 
 
 def new_tournament(given: Mapping[str, Any]) -> tuple[Tournament, Settings]:

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from agents.apps.cli import shared
-from agents.arena.tuning import TUNING_PLIES, Tuning, ranges_of
+from agents.arena.tuning import LEAST_GAMES, TUNING_PLIES, Tuning, ranges_of
 from agents.arena.tuning import tune as tune_agent
 from agents.registry import with_parameters
 
@@ -19,7 +19,9 @@ from agents.registry import with_parameters
 @click.argument("names", nargs=-1, metavar="[PARAMETER]...")
 @click.option("--simulations", type=click.IntRange(1), help="Of each move of both sides.")
 @click.option("--seconds-per-move", type=click.FloatRange(1e-4), help="Of both sides.")
-@click.option("--games", type=click.IntRange(1), default=2000, help="To be played in all.")
+@click.option(
+    "--games", type=click.IntRange(LEAST_GAMES), default=2000, help="To be played in all."
+)
 @click.option(
     "--opening-plies",
     type=click.IntRange(1),

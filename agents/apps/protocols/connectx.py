@@ -234,7 +234,9 @@ def installed_packages(agent: str, archive: bytes) -> set[str]:
         done = subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False)
     if done.returncode != 0:
         reason = done.stderr.strip().splitlines()[-1:] or [f"exit status {done.returncode}"]
-        raise ValueError(f"expected an agent that plays Connect4, got {agent}: {reason[0]}")
+        raise ValueError(
+            f"expected an agent that plays Connect4 without files of data, got {agent}: {reason[0]}"
+        )
     files: dict[str, str] = json.loads(done.stdout.splitlines()[-1])
     return {name.partition(".")[0] for name, file in files.items() if "-packages" in file}
 
