@@ -15,6 +15,7 @@ from agents.registry import AGENTS
 from hexenv.common.importing import import_on_demand
 
 if TYPE_CHECKING:  # a class is imported when it is asked for; see `__getattr__`
+    from agents.apps.protocols.connectx import ConnectXAgent
     from agents.apps.protocols.gomocup import GomocupEngine
     from agents.apps.protocols.htp import HTPEngine
     from agents.core.agent import Agent, ForfeitError, Statistics
@@ -42,6 +43,7 @@ if TYPE_CHECKING:  # a class is imported when it is asked for; see `__getattr__`
     from agents.mcts.uct import UCT
     from agents.policies.network import NetworkAgent, OwnNetworkAgent
     from agents.policies.policy import PolicyAgent
+    from agents.policies.shipped import DQNAgent, PPOAgent
     from agents.policies.text_agent import ChatAgent, TextAgent
     from agents.records.analysis import Analysis
     from agents.records.asking import Limit, analyse, analysis, compare
@@ -63,6 +65,8 @@ __all__ = [
     "AlphaZero",
     "Analysis",
     "ChatAgent",
+    "ConnectXAgent",
+    "DQNAgent",
     "DistanceMCTS",
     "FlatMonteCarlo",
     "ForfeitError",
@@ -77,6 +81,7 @@ __all__ = [
     "Limit",
     "NetworkAgent",
     "OwnNetworkAgent",
+    "PPOAgent",
     "PUCTAgent",
     "PolicyAgent",
     "QualityMCTS",

@@ -202,7 +202,7 @@ def test_damaged_sets_are_named_with_their_line(tmp_path, name, text, where):
 def test_the_command_prints_json(tmp_path):
     table = tmp_path / "table.csv"
     words = "accuracy hex random greedy --option board_size=4 --limit 20 --seeds 2 --workers 0"
-    result = CliRunner().invoke(main, [*words.split(), "--json", "--csv", str(table)])
+    result = CliRunner().invoke(main, [*words.split(), "--json", "--table", str(table)])
     assert result.exit_code == 0, result.output
     rows = json.loads(result.stdout)
     assert [row["agent"] for row in rows] == ["random", "greedy"]
@@ -223,7 +223,7 @@ def test_the_command_prints_json(tmp_path):
         ("accuracy hex random --option board_size=11", "expected a game with a set"),
         ("accuracy hex foo --workers 0", "expected an agent of"),
         ("accuracy hex random --positions missing.txt", "missing.txt"),
-        ("accuracy hex random --csv no/where.csv", "expected csv in a folder that exists"),
+        ("accuracy hex random --table no/where.csv", "expected table in a folder that exists"),
         ("accuracy hex random --positions missing.txt --option a=1", "no --option beside"),
         ("accuracy hex competitors.Unreliable:way=raise --workers 0", "ValueError('no idea')"),
         ("accuracy hex competitors.Unreliable:way=crash --workers 1", "a process in which it"),

@@ -318,14 +318,14 @@ def test_a_plot_that_fails_leaves_what_was_there(tmp_path, table, monkeypatch):
 
 COMMANDS = {
     "tournament": ["tournament", "tictactoe", "random", "greedy", "--results"],
-    "accuracy": [*ACCURACY, "--csv"],
+    "accuracy": [*ACCURACY, "--table"],
 }
 """Each with a file that comes of it, to be named next."""
 
 
 def refused(command, tmp_path, plot):
     """What a command says of a plot, without having begun."""
-    started = tmp_path / "started"
+    started = tmp_path / "started.csv"
     result = CliRunner().invoke(main, [*COMMANDS[command], str(started), "--plot", str(plot)])
     assert result.exit_code == 2, result.output
     assert not started.exists()

@@ -14,14 +14,14 @@ from PIL import Image
 from agents import GreedyAgent, PolicyAgent, RandomAgent
 from agents.apps.cli import main
 from agents.arena.ratings import PairScores, rate, rate_beside
+from agents.core.tables import latex_table, markdown_table
 from agents.learning.progress import Anchors, RatingLog, WandbWriter, rate_policy, read_ratings
 from agents.learning.progress.curves import (
-    latex,
     learning_curve,
-    markdown,
     read_curve,
     read_run,
     rows_of,
+    text_rows,
 )
 
 ANCHORS = Anchors("tictactoe", {"random": 0.0, "greedy": 300.0})
@@ -348,8 +348,9 @@ def test_the_axis_of_a_plot_counts_what_the_runs_do(tmp_path, monkeypatch):
 
 def test_tables_escape_what_their_format_means():
     curve = learning_curve("50%|a_b", [[([0], [1.0])]])
-    assert r"50%\|a_b" in markdown([curve])
-    assert r"50\%|a\_b" in latex([curve])
+    header, *rows = text_rows([curve])
+    assert r"50%\|a_b" in markdown_table(header, rows)
+    assert r"50\%|a\_b" in latex_table(header, rows)
     assert rows_of([curve])[0]["curve"] == "50%|a_b"
 
 

@@ -149,7 +149,7 @@ def three_players():
         ({"agents": ["random", competitors.three]}, "which takes 3 arguments"),
         ({"opening_plies": 9}, "expected an opening of 9 plies after which"),
         ({"game": three_players}, "expected an environment of two agents"),
-        ({"agents": ["os.getcwd", "random"]}, r"os\.getcwd: expected an agent, which has act"),
+        ({"agents": ["os.getcwd", "random"]}, r"os\.getcwd: expected an agent, with act"),
         ({"game": "os:getcwd"}, "os:getcwd: expected an environment, which has step"),
     ],
 )
@@ -336,10 +336,10 @@ def test_environments_of_others():
 
 def test_a_file_for_each_purpose(tmp_path):
     one = str(tmp_path / "one")
-    result = run("tictactoe", "random", "greedy", "--results", one, "--csv", one, status=2)
+    result = run("tictactoe", "random", "greedy", "--results", one, "--table", one, status=2)
     assert f"got {one} for two things" in result.output
     spec = tmp_path / "spec.json"
-    described = {**TWO, "csv": str(spec)}
+    described = {**TWO, "table": str(spec)}
     spec.write_text(json.dumps(described), encoding="utf-8")
     run("--spec", spec, status=2)
     assert json.loads(spec.read_text(encoding="utf-8")) == described
@@ -770,7 +770,7 @@ def test_the_tables_on_the_terminal():
 def test_json_csv_and_remarks(tmp_path):
     path = tmp_path / "table.csv"
     arguments = ("tictactoe", "competitors.First", "competitors.Last", "--opening-plies", 0)
-    found = json.loads(run(*arguments, "--json", "--csv", path, "--pairs", 3).stdout)
+    found = json.loads(run(*arguments, "--json", "--table", path, "--pairs", 3).stdout)
     assert found["interrupted"] is False
     assert found["tournament"]["agents"] == [
         {"competitors.First": "competitors.First"},
@@ -860,7 +860,7 @@ def test_a_file_describes_it_as_flags_do(tmp_path):
         ('{"pairs": "many"}', "spec.json: expected pairs as a whole number"),
         ('{"engine": "steam"}', "spec.json: expected engine of processes, ray, got 'steam'"),
         ('{"timeout": -1}', "spec.json: expected timeout as a number"),
-        ('{"csv": 3}', "expected csv as a text or null, got 3"),
+        ('{"table": 3}', "expected table as a text or null, got 3"),
         ('{"results": "no/such/file"}', "expected results in a folder that exists"),
     ],
 )
@@ -879,7 +879,10 @@ def test_mistakes_in_a_file_are_named(tmp_path, text, message):
         (("hex", "random"), "expected at least two agents, got 1"),
         (("hex", "random", "greedy", "--kind", "cup"), "'cup' is not one of"),
         (("hex", "random", "greedy", "--sprt", "0,50"), 'expected kind "pair" for an sprt'),
-        (("hex", "random", "greedy", "--csv", "/no/such/folder/x.csv"), "expected csv in a folder"),
+        (
+            ("hex", "random", "greedy", "--table", "/no/such/folder/x.csv"),
+            "expected table in a folder",
+        ),
         (("--spec", "/no/such/spec.json"), "No such file"),
     ],
 )
@@ -983,3 +986,17 @@ def test_answers_that_are_no_move_are_counted(tmp_path):
     kept = read_results(tmp_path / "games.jsonl", made)
     assert sum(sum(game.refused) for game in kept) == wrong
     assert any(f"speaker {wrong}" in line for line in remarks(table))
+
+
+@pytest.mark.parametrize(("suffix", "begins"), [(".md", "| agent | Elo |"), (".tex", r"\begin{")])
+def test_a_table_in_other_formats(tmp_path, suffix, begins):
+    path = tmp_path / f"table{suffix}"
+    run("tictactoe", "greedy", "random", "--pairs", 1, "--table", path)
+    lines = path.read_text().splitlines()
+    assert lines[0].startswith(begins)
+    assert sum("greedy" in line for line in lines) == 1
+
+
+def test_a_table_of_no_known_format(tmp_path):
+    words = run("tictactoe", "greedy", "random", "--table", tmp_path / "table.xls", status=2).output
+    assert "expected a table to end with one of .csv, .md, .tex" in words

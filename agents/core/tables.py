@@ -1,11 +1,18 @@
 """Tables of texts for files: Markdown, LaTeX with the package booktabs, and pages of HTML."""
 
+import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
+
+from agents.core.files import expect_writable, write_csv, write_text
 
 Row = Sequence[str]
+
+TABLES: Final = (".csv", ".md", ".tex")
+"""Suffixes of the files that can be written."""
 
 NAMED: Final = {
     "\\": "backslash",
@@ -57,3 +64,40 @@ def html_page(title: str, parts: Iterable[str], reload_seconds: int | None = Non
     again = f'<meta http-equiv="refresh" content="{reload_seconds}">' if reload_seconds else ""
     head = f'<meta charset="utf-8">{again}\n<title>{escape(title)}</title>\n{STYLE}'
     return "\n".join(["<!DOCTYPE html>", '<html lang="en">', head, *parts, ""])
+
+
+# ---- files ---------------------------------------------------------------------------------------
+
+
+def check_table(path: str | os.PathLike[str]) -> None:
+    """ValueError if a table cannot be written there."""
+    if Path(path).suffix.lower() not in TABLES:
+        raise ValueError(f"expected a table to end with one of {', '.join(TABLES)}, got {path}")
+    expect_writable("table", path)
+
+
+def write_table(
+    path: str | os.PathLike[str],
+    rows: Sequence[Mapping[str, Any]],
+    texts: Sequence[Row] | None = None,
+) -> None:
+    """Write rows as CSV, or `texts`, the header first, as Markdown or LaTeX (None: the values)."""
+    suffix = Path(path).suffix.lower()
+    if suffix == ".csv":
+        write_csv(path, rows)
+        return
+    header, *lines = texts or [
+        [*rows[0]],
+        *([text_of(value) for value in row.values()] for row in rows),
+    ]
+    is_latex = suffix == ".tex"
+    write_text(
+        path, latex_table(header, lines) if is_latex else markdown_table(header, lines, True)
+    )
+
+
+def text_of(value: Any) -> str:
+    """A value in a cell."""
+    if value is None:
+        return ""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

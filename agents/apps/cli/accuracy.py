@@ -19,7 +19,7 @@ from agents.arena.accuracy import (
     spread,
     with_simulations,
 )
-from agents.core.files import expect_writable, write_csv
+from agents.core.tables import check_table, write_table
 from agents.records.plots import accuracy_plot, check_plot, write_plot
 from agents.registry import make_agent
 from hexenv.compiled.cpus import usable_cpus
@@ -51,7 +51,7 @@ EXPLAINED: Final = {
 )
 @shared.workers_option
 @shared.json_option
-@click.option("--csv", "csv_path", type=click.Path(), help="File for the table.")
+@shared.table_option
 @shared.plot_option("the shares over the simulations")
 def accuracy(
     game: str,
@@ -59,7 +59,7 @@ def accuracy(
     simulations: str | None,
     workers: int | None,
     as_json: bool,
-    csv_path: str | None,
+    table: str | None,
     plot: str | None,
     seeds: int,
     seed: int,
@@ -77,8 +77,8 @@ def accuracy(
     own, or that count none.
     """
     with shared.clear_errors():
-        if csv_path is not None:
-            expect_writable("csv", csv_path)
+        if table is not None:
+            check_table(table)
         if plot is not None:
             check_plot(plot)
         sets = _sets(game, **of_sets)
@@ -103,8 +103,8 @@ def accuracy(
     else:
         _print_table(found, agents)
     with shared.clear_errors():
-        if csv_path is not None:
-            write_csv(csv_path, [_split_intervals(row) for row in rows])
+        if table is not None:
+            write_table(table, [_split_intervals(row) for row in rows])
         if plot is not None:
             write_plot(accuracy_plot(found, f"{game}: accuracy in solved positions"), plot)
 

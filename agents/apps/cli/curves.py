@@ -10,19 +10,16 @@ import click
 
 from agents.apps.cli import shared
 from agents.arena.anchors import ANCHORS, Anchors
-from agents.core.files import expect_writable, write_csv, write_text
+from agents.core.tables import TABLES, check_table, write_table
 from agents.learning.progress.curves import (
     Curve,
     is_rated,
-    latex,
-    markdown,
     read_curve,
     rows_of,
     seed_folders,
+    text_rows,
 )
 from agents.records.plots import check_plot, curves_plot, write_plot
-
-TABLES = (".csv", ".md", ".tex")
 
 
 @click.command()
@@ -61,13 +58,6 @@ def parsed(run: str) -> tuple[str, list[str]]:
     return (label, rest.split(",")) if equals else (Path(run).name or run, run.split(","))
 
 
-def check_table(path: str) -> None:
-    """ValueError if a table cannot be written there."""
-    if Path(path).suffix.lower() not in TABLES:
-        raise ValueError(f"expected a table to end with one of {', '.join(TABLES)}, got {path}")
-    expect_writable("table", path)
-
-
 def write(
     found: Sequence[Curve],
     tables: Sequence[str],
@@ -78,11 +68,7 @@ def write(
 ) -> None:
     """Write tables and the plot of curves; `folders` are where the anchors' ratings may be."""
     for table in tables:
-        suffix = Path(table).suffix.lower()
-        if suffix == ".csv":
-            write_csv(table, rows_of(found))
-        else:
-            write_text(table, (markdown if suffix == ".md" else latex)(found))
+        write_table(table, rows_of(found), text_rows(found))
     if plot is not None:
         levels = anchors_in(folders)
         values = "Elo beside the anchors" if levels else key

@@ -11,7 +11,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from agents.arena.running import TournamentRun
-from agents.arena.standings import Standings
+from agents.arena.standings import Standings, interval_text
 from agents.core.files import write_text
 from agents.core.tables import html_page
 from agents.records.analysis import html_of
@@ -75,13 +75,14 @@ class Follower:
             write_text(self._page, page_of(found, None if is_over else SECONDS))
 
 
-def page_of(found: Standings, reload_seconds: int | None) -> str:
-    """Standings as a page."""
+def text_rows(found: Standings) -> list[list[str]]:
+    """A header and a row for each agent, the best first."""
+    heads = ["agent", "Elo", "95 %", "points", "won", "drawn", "lost", "ms/move"]
     rows = [
         [
             agent.agent,
             f"{agent.elo:.0f}" if agent.interval else "",
-            "" if agent.interval is None else "{:.0f} to {:.0f}".format(*agent.interval),
+            interval_text(agent.interval),
             f"{agent.points:g}/{agent.games}",
             f"{agent.wins}",
             f"{agent.draws}",
@@ -90,7 +91,12 @@ def page_of(found: Standings, reload_seconds: int | None) -> str:
         ]
         for agent in found.agents
     ]
-    heads = ["", "Elo", "95 %", "points", "won", "drawn", "lost", "ms/move"]
+    return [heads, *rows]
+
+
+def page_of(found: Standings, reload_seconds: int | None) -> str:
+    """Standings as a page."""
+    heads, *rows = text_rows(found)
     game = found.tournament["game"]
     about = (
         f"{' '.join([game, *found.tournament['options']])}: {found.played} of {found.wanted} games"

@@ -26,6 +26,9 @@ option_of_game = click.option(
 seed_option = click.option(
     "--seed", default=0, type=click.IntRange(0), help="Seed of all random numbers."
 )
+table_option = click.option(
+    "--table", type=click.Path(), help="File for the table: .csv, .md or .tex."
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 agents_seed_option = click.option("--seed", type=click.IntRange(0), help="Of the agent's chance.")
 workers_option = click.option(

@@ -13,14 +13,15 @@ from msgspec import Meta
 from rich.table import Table
 
 from agents.apps.cli import shared
-from agents.apps.cli.following import Follower
+from agents.apps.cli.following import Follower, text_rows
 from agents.arena.opening_files import read_openings
 from agents.arena.running import ENGINES, GAME_SECONDS, TournamentRun, check_running
 from agents.arena.specification import KINDS, Tournament
 from agents.arena.standings import Standings, interval_text, remarks, short_names, table_rows
-from agents.core.files import expect_distinct, expect_writable, write_csv
+from agents.core.files import expect_distinct, expect_writable
 from agents.core.reading import read_object
 from agents.core.structured import check_fields, expect_keys
+from agents.core.tables import check_table, write_table
 from agents.records.plots import check_plot, tournament_plot, write_plot
 
 Name = Annotated[str, Meta(min_length=1)]
@@ -38,7 +39,7 @@ class Settings:
     timeout: float = GAME_SECONDS
     results: Name | None = None
     records: Name | None = None
-    csv: Name | None = None
+    table: Name | None = None
     plot: Name | None = None
     page: Name | None = None
 
@@ -46,14 +47,16 @@ class Settings:
         check_running(self.engine, self.workers, None)
         if isinstance(self.timeout, bool) or self.timeout != 0:
             check_running(self.engine, self.workers, self.timeout)
-        check_fields(self, "results", "records", "csv", "plot", "page")
-        for key in ("results", "csv", "plot", "page"):
+        check_fields(self, "results", "records", "table", "plot", "page")
+        for key in ("results", "table", "plot", "page"):
             if (path := getattr(self, key)) is not None:
                 expect_writable(key, path)
         folder = None if self.records is None else Path(self.records)
         if folder is not None and (folder.is_file() or not folder.parent.is_dir()):
             raise ValueError(f"expected records as a directory, in one that exists, got {folder}")
-        expect_distinct(self.results, self.csv, self.plot, self.page)
+        expect_distinct(self.results, self.table, self.plot, self.page)
+        if self.table is not None:
+            check_table(self.table)
         if self.page is not None and Path(self.page).suffix.lower() != ".html":
             raise ValueError(f"expected page as a file of .html, got {self.page}")
 
@@ -103,7 +106,7 @@ def new_tournament(given: Mapping[str, Any]) -> tuple[Tournament, Settings]:
 )
 @click.option("--results", type=click.Path(), help="File for the games; continued if it exists.")
 @shared.records_option
-@click.option("--csv", type=click.Path(), help="File for the table.")
+@shared.table_option
 @shared.plot_option("the ratings")
 @click.option("--page", type=click.Path(), help="HTML file that follows the table.")
 @shared.json_option
@@ -129,7 +132,7 @@ def tournament(
     with shared.clear_errors("" if spec is None else f"{spec}: "):
         found, settings = new_tournament({**described, **given})
     with shared.clear_errors():
-        files = settings.results, settings.csv, settings.plot, settings.page
+        files = settings.results, settings.table, settings.plot, settings.page
         expect_distinct(spec, openings, *files)
         if openings is not None:
             found = replace(found, openings=read_openings(openings, str(found.game), found.options))
@@ -177,8 +180,8 @@ def _show(table: Standings, settings: Settings, interrupted: bool, as_json: bool
         if interrupted:
             click.echo(f"interrupted after {table.played} of {table.wanted} games", err=True)
     with shared.clear_errors():
-        if settings.csv is not None:
-            write_csv(settings.csv, table_rows(table))
+        if settings.table is not None:
+            write_table(settings.table, table_rows(table), text_rows(table))
         if settings.plot is not None:
             write_plot(tournament_plot(table), settings.plot)
 

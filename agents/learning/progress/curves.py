@@ -21,7 +21,6 @@ import numpy as np
 
 from agents.arena.aggregates import bootstrap_interval, interquartile_mean
 from agents.core.reading import read_objects
-from agents.core.tables import latex_table, markdown_table
 from agents.learning.progress.ratings import RATINGS, read_ratings
 
 Run = tuple[Sequence[float], Sequence[float]]
@@ -141,15 +140,3 @@ def text_rows(curves: Sequence[Curve]) -> list[list[str]]:
     ]
     header = ["step", *(f"{one.label} ({one.runs} seeds)" for one in curves)]
     return [header, *([f"{step:,.0f}", *(own.get(step, "") for own in cells)] for step in steps)]
-
-
-def markdown(curves: Sequence[Curve]) -> str:
-    """A table in Markdown."""
-    header, *rows = text_rows(curves)
-    return markdown_table(header, rows, to_right=True)
-
-
-def latex(curves: Sequence[Curve]) -> str:
-    """A table in LaTeX, which needs the package ``booktabs``."""
-    header, *rows = text_rows(curves)
-    return latex_table(header, rows)
