@@ -359,3 +359,20 @@ def test_searches_that_share_slots_take_turns(slots, searches):
     assert max(most) <= slots
     with shared:  # all slots are free again
         pass
+
+
+def test_some_moves_alone_are_as_the_solver_says():
+    """Each is searched by itself, and values are for the side to move."""
+    env = at("connect4", [3, 3, 2, 2, 1])
+    moves = [0, 4, 6]
+    found = analyse(env, "solver:seconds=5", lines=7, moves=moves)
+    every = {line.action: line for line in analyse(env, "solver:seconds=5", lines=7).lines}
+    assert {line.action for line in found.lines} == set(moves)
+    for line in found.lines:
+        assert (line.value, line.is_exact) == (every[line.action].value, True)
+        assert line.line[0] == line.move
+    searched = analyse(env, "uct:seed=1", Limit(simulations=300), moves=moves)
+    assert sum(line.visits for line in searched.lines) <= 300
+    for wrong in ([], [7], [0, -1]):
+        with pytest.raises(ValueError, match="expected legal moves"):
+            analyse(env, "uct", moves=wrong)

@@ -98,6 +98,13 @@ def test_proofs_and_distances_are_told():
     assert answer["rootInfo"]["proven"] == -1
 
 
+def only(player, *moves):
+    return {"moves": list(moves), "player": player, "untilDepth": 1}
+
+
+EVERY = [f"{column}{row}" for column in "abcdefghijk" for row in range(1, 12)]
+
+
 @pytest.mark.parametrize(
     ("field", "query"),
     [
@@ -118,7 +125,10 @@ def test_proofs_and_distances_are_told():
         ("initialPlayer", {"id": "a", "initialPlayer": "W"}),
         ("initialStones", {"id": "a", "initialStones": [["B", "a1"], ["W", "a1"]]}),
         ("initialStones", {"id": "a", "initialStones": [["B", "q1"]]}),
-        ("avoidMoves", {"id": "a", "avoidMoves": []}),
+        ("avoidMoves", {"id": "a", "avoidMoves": [{"moves": ["a1"], "player": "B"}]}),
+        ("allowMoves", {"id": "a", "allowMoves": [only("B", "z9")]}),
+        ("allowMoves", {"id": "a", "allowMoves": [only("B", "a1") | {"untilDepth": 2}]}),
+        ("avoidMoves", {"id": "a", "avoidMoves": [only("B", *EVERY)]}),
         ("overrideSettings", {"id": "a", "overrideSettings": None}),
         ("maxTime", {"id": "a", "overrideSettings": {"maxTime": "long"}}),
         ("action", {"id": "a", "action": "dance"}),
@@ -267,3 +277,24 @@ def test_the_program_answers_all_queries_before_it_ends():
     assert done.returncode == 0
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     assert sorted(answer["id"] for answer in answers) == ["0", "1", "2", "3", "4"]
+
+
+def test_moves_may_be_avoided_or_be_the_only_ones():
+    """In this position of Connect4 the columns 1 and 5 win."""
+    moves = [["BW"[ply % 2], move] for ply, move in enumerate("443322")]
+    client = Client("solver:seconds=2", "connect4", ())
+    client.send(id="all", moves=moves)
+    client.send(id="avoid", moves=moves, avoidMoves=[only("B", "1", "5")])
+    client.send(id="allow", moves=moves, allowMoves=[only("B", "5", "7")])
+    client.send(id="other", moves=moves, allowMoves=[only("W", "7")])  # it is not its turn
+    answers = {one["id"]: one["moveInfos"] for one in client.results()}
+    assert {one["move"] for one in answers["all"][:2]} == {"1", "5"}
+    assert {one["move"] for one in answers["avoid"]} == {"2", "3", "4", "6", "7"}
+    assert [one["move"] for one in answers["allow"]] == ["5", "7"]
+    assert answers["allow"][0]["proven"] == 1
+    assert answers["allow"][0]["pliesLeft"] == 1
+    proven = {one["move"]: one["proven"] for one in answers["all"]}
+    assert {one["move"]: one["proven"] for one in answers["other"]} == proven
+    assert all(
+        one["proven"] == proven[one["move"]] for one in answers["avoid"] if one["move"] in proven
+    )

@@ -8,7 +8,7 @@ Examples:
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from threading import Condition
@@ -21,13 +21,13 @@ from agents.core.background import Slots, Watch, in_background
 from agents.core.budget import other_budget
 from agents.core.options import Seconds, Simulations
 from agents.planning.clones import clone
-from agents.planning.environment import check_in_play
+from agents.planning.environment import action_mask, check_in_play
 from agents.records.analysis import Analysis, Comparison, Line, Position
 from agents.records.record import Search, fits
 from agents.records.recorder import rounded, search_of
 from agents.registry import make_agent
 from agents.search.selection import wilson_interval
-from hexenv.common.messages import whole_number
+from hexenv.common.messages import shortened, whole_number
 from hexenv.common.options import check_fields
 from hexenv.envs.aec import BoardEnv
 from hexenv.games import base
@@ -68,6 +68,7 @@ def analyse(
     limit: Limit | None = None,
     lines: int = 3,
     title: str | None = None,
+    moves: Sequence[int] | None = None,
 ) -> Analysis:
     """What an agent says of the position of an environment, which stays as it is.
 
@@ -78,11 +79,16 @@ def analyse(
             such a budget takes the time it needs.
         lines: The most moves to list.
         title: The agent in words; by default its name, or what it prints.
+        moves: Only these actions are looked at, each by a search of its own of the position after
+            it, with an equal part of the limit; None: all, by one search.
 
     Raises:
-        ValueError: If the game is over, or the agent cannot play in this environment.
+        ValueError: If the game is over, the agent cannot play in this environment, or a move of
+            `moves` is not legal.
     """
     question = Question(env, agent, lines, title)
+    if moves is not None:
+        return question.answer_of(moves, limit)
     with question.budget(limit, is_endless=False):
         return question.answer()
 
@@ -268,6 +274,68 @@ class Question:
         if found is None or found is before:
             return self._analysis([Line(chosen, self._text(chosen))], None, rounded(seconds))
         return self.describe(found, chosen, left)
+
+    def answer_of(
+        self,
+        moves: Sequence[int],
+        limit: Limit | None,
+        is_stopped: Callable[[], bool] = lambda: False,
+    ) -> Analysis:
+        """What the agent says of some moves, the best first: of those before it was stopped."""
+        legal = np.flatnonzero(action_mask(self._env)).tolist()
+        if not moves or not set(moves) <= set(legal):
+            raise ValueError(f"expected legal moves, got {shortened(list(moves))}")
+        started = time.perf_counter()
+        if limit is not None:
+            seconds, simulations = limit.seconds, limit.simulations
+            limit = Limit(
+                None if seconds is None else seconds / len(moves),
+                None if simulations is None else max(simulations // len(moves), 1),
+            )
+        found = [self._line_of(moves[0], limit)]
+        found += [self._line_of(action, limit) for action in moves[1:] if not is_stopped()]
+        found.sort(
+            key=lambda one: (one.value is None, -(one.value or 0.0), -one.visits, one.action)
+        )
+        seconds, best = rounded(time.perf_counter() - started), found[0]
+        search = Search(
+            seconds,
+            sum(one.visits for one in found),
+            best.value,
+            visits={one.action: one.visits for one in found if one.visits},
+            values={one.action: one.value for one in found if one.value is not None},
+            proven=1 if best.is_exact and best.value == 1.0 else None,  # another move may be better
+            proven_actions=tuple(one.action for one in found if one.is_exact),
+        )
+        return self._analysis(found[: self._count], search, seconds, best.value)
+
+    def _line_of(self, action: int, limit: Limit | None) -> Line:
+        """A move, by what the agent says of the position after it."""
+        text, mover, after = self._text(action), self._env.agent_selection, clone(self._env)
+        after.step(action)
+        if not after.agents or any(after.terminations.values()) or any(after.truncations.values()):
+            value = float(np.sign(after.rewards.get(mover, 0.0)))
+            plies = 1 if value else None
+            return Line(action, text, 0, value, value, value, None, True, plies, (text,))
+        found = analyse(after, self._agent, limit, 1, self._title)
+        best, sign = found.best, 1.0 if after.agent_selection == mover else -1.0
+        value = found.value if best.value is None else best.value
+        low, high = best.low, best.high
+        if found.proven is not None:
+            value = low = high = float(found.proven)
+        ends = [sign * end for end in (low, high) if end is not None]
+        return Line(
+            action,
+            text,
+            0 if found.search is None else found.search.simulations,
+            None if value is None else sign * value + 0.0,  # no -0.0
+            min(ends) + 0.0 if ends else None,
+            max(ends) + 0.0 if ends else None,
+            None,
+            found.proven is not None,
+            None if best.plies_left is None else best.plies_left + 1,
+            (text, *best.line),
+        )
 
     def describe(
         self,

@@ -52,6 +52,15 @@ Stone = tuple[Colour, Text]
 
 
 @dataclass(frozen=True)
+class Restriction:
+    """Moves of a player in `Query.avoidMoves` or `Query.allowMoves`."""
+
+    moves: tuple[Text, ...]
+    player: Colour
+    untilDepth: Count
+
+
+@dataclass(frozen=True)
 class Query:
     """A game, and which of its positions are to be analysed.
 
@@ -69,6 +78,9 @@ class Query:
         reportDuringSearchEvery: Seconds between answers while a search goes on.
         includePolicy: Whether answers have the probabilities of all actions.
         analysisPVLen: The most moves of a line.
+        avoidMoves: Moves of a player that are not looked at in the position itself (``untilDepth``
+            1). The others are searched one by one, each with its part of the limit.
+        allowMoves: The only moves that are looked at; likewise.
     """
 
     id: Text
@@ -84,6 +96,8 @@ class Query:
     reportDuringSearchEvery: Annotated[float, Meta(ge=0.001, le=1e9)] | None = None
     includePolicy: bool = False
     analysisPVLen: Annotated[int, Meta(ge=1, le=10_000)] = 15
+    avoidMoves: tuple[Restriction, ...] = ()
+    allowMoves: tuple[Restriction, ...] = ()
 
 
 class QueryError(ValueError):
@@ -101,6 +115,8 @@ class Task:
     query: Query
     turn: int
     env: Any
+    moves: list[int] | None
+    """Those that are looked at; None: all."""
     stopped: Event = field(default_factory=Event)
 
     @property
@@ -177,8 +193,6 @@ class AnalysisEngine:
         query = _query_of(said)
         tasks = self._tasks_of(query)
         for name in said:
-            if name in ("avoidMoves", "allowMoves"):
-                raise QueryError(name, f"expected no {name}: agents look at all moves")
             if name not in known and name not in (*SILENT, "overrideSettings"):
                 warning = not_one_of("a field", known, name)
                 self._write({"warning": warning, "field": name, "id": query.id})
@@ -208,7 +222,8 @@ class AnalysisEngine:
                 found[turn] = env.clone()
             if turn < len(query.moves):
                 _play(env, query.moves[turn], turn)
-        return [Task(query, turn, found[turn].clone()) for turn in turns]
+        moves = {turn: _moves_of(query, env) for turn, env in found.items()}
+        return [Task(query, turn, found[turn].clone(), moves[turn]) for turn in turns]
 
     # ---- actions ---------------------------------------------------------------------------------
 
@@ -276,6 +291,10 @@ class AnalysisEngine:
         is_given = (query.maxTime, query.maxVisits) != (None, None)
         watch = Watch(show, query.reportDuringSearchEvery or math.inf, task.stopped)
         try:
+            if task.moves is not None:
+                given = limit if is_given else None
+                last = question.answer_of(task.moves, given, task.stopped.is_set)
+                return {**task.head, **self._told(task, last)}
             with question.budget(limit if is_given else None, is_endless=False):
                 last = question.answer(watch)
         except StoppedError:
@@ -412,6 +431,28 @@ def _start_of(game: Any, query: Query) -> dict[str, Any] | None:
         return {"state": notation.from_cells(game, cells, to_play, details=notation.OUT_OF_TURN)}
     except ValueError as error:
         raise QueryError("initialStones", str(error)) from None
+
+
+def _moves_of(query: Query, env: Any) -> list[int] | None:
+    """The moves that a query has looked at in a position; None: all."""
+    raw: BoardEnv = env.unwrapped
+    colour = COLOURS[raw.game.to_play(raw.state)]
+    left = every = base.legal_actions(raw.game, raw.state)
+    for name in ("avoidMoves", "allowMoves"):
+        restrictions: tuple[Restriction, ...] = getattr(query, name)
+        for one in restrictions:
+            if one.untilDepth != 1:
+                raise QueryError(name, f"expected untilDepth 1, got {one.untilDepth}")
+            if one.player != colour:
+                continue
+            try:
+                named = {raw.game.parse_action(text.lower()) for text in one.moves}
+            except ValueError as error:
+                raise QueryError(name, str(error)) from None
+            left = [move for move in left if (move in named) == (name == "allowMoves")]
+        if not left:
+            raise QueryError(name, "expected to leave a legal move, got none")
+    return None if len(left) == len(every) else left
 
 
 def _play(env: Any, stone: Stone, number: int) -> None:
