@@ -85,6 +85,18 @@ def agent_classes() -> dict[str, type[Any]]:
     return {name: attribute_at(path) for name, path in AGENTS.items()}
 
 
+def agent_class_of(name: str) -> Any:
+    """The class of an agent: by its name here, or ``module.Class``; ValueError if there is none."""
+    if "." in name:
+        return import_named(*name.rpartition(".")[::2])
+    if name in AGENTS:
+        return attribute_at(AGENTS[name])
+    meant = not_one_of("an agent", AGENTS, name)
+    if (word := re.split(r"\W", name)[0]) in AGENTS and "did you mean" not in meant:
+        meant += f" (did you mean {word}:parameter=value?)"
+    raise ValueError(meant)
+
+
 def with_parameters(text: str, values: Mapping[str, Any]) -> str:
     """The text of an agent with these values of parameters, instead of those that it gives."""
     name, _, rest = text.partition(":")
@@ -107,15 +119,7 @@ def make_agent(text: str, seed: int | None = None, or_function: bool = False) ->
     if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ValueError(f"expected the name of an agent, got {text!r}")
     name, _, rest = text.partition(":")
-    if "." in name:
-        agent_class = import_named(*name.rpartition(".")[::2])
-    elif name in AGENTS:
-        agent_class = attribute_at(AGENTS[name])
-    else:
-        meant = not_one_of("an agent", AGENTS, name)
-        if (word := re.split(r"\W", name)[0]) in AGENTS and "did you mean" not in meant:
-            meant += f" (did you mean {word}:parameter=value?)"
-        raise ValueError(meant)
+    agent_class = agent_class_of(name)
     pairs = rest.split(",") if rest else []
     options = parse_options(agent_class, pairs, name, ("seed",), "a parameter")
     if "seed" in parameters(agent_class):

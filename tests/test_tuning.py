@@ -126,3 +126,11 @@ def test_differences_in_elo():
     assert elo_of(0.76) == pytest.approx(200, abs=1)
     assert elo_of(1.0) == math.inf
     assert elo_of(0.0) == -math.inf
+
+
+def test_an_agent_of_a_module_can_be_tuned():
+    (found,) = ranges_of("agents.mcts.uct.UCT", ["c"])
+    assert found == ranges_of("uct", ["c"])[0]
+    with pytest.raises(ValueError, match="expected a parameter of uct of") as refused:
+        ranges_of("uct", ["simulations=1:10"])
+    assert "simulations" not in str(refused.value).partition(", got")[0]  # it cannot be tuned

@@ -24,7 +24,7 @@ from agents.arena.specification import Entrant, Tournament
 from agents.arena.standings import PairingStanding, expect_no_failure
 from agents.core.formats import Format
 from agents.registry import (
-    agent_classes,
+    agent_class_of,
     make_agent,
     parameters,
     type_hints,
@@ -135,9 +135,8 @@ def ranges_of(agent: str, wanted: Sequence[str] = ()) -> list[Range]:
         ValueError: If there is no such parameter, or no range.
     """
     name, _, given = agent.partition(":")
-    if name not in agent_classes():
-        raise ValueError(not_one_of("an agent", agent_classes(), name))
-    made, known = agent_classes()[name], parameters(agent_classes()[name])
+    made = agent_class_of(name)
+    known = parameters(made)
     hints = type_hints(made, include_extras=True)
     set_values = dict(pair.split("=", 1) for pair in given.split(",") if "=" in pair)
     if not wanted:
@@ -152,7 +151,8 @@ def ranges_of(agent: str, wanted: Sequence[str] = ()) -> list[Range]:
     for text in wanted:
         key, _, values = text.partition("=")
         if key not in known or key in BUDGETS:
-            raise ValueError(not_one_of(f"a parameter of {name}", known, key))
+            tunable = [one for one in known if one not in BUDGETS]
+            raise ValueError(not_one_of(f"a parameter of {name}", tunable, key))
         default = set_values.get(key, known[key].default)
         one = _given(key, hints[key], values) if values else _declared(key, hints[key], default)
         if one is None:
