@@ -889,3 +889,18 @@ def test_a_search_is_stepped_through(open_page, tmp_path):
     page.locator("#back").click()
     assert "expansion" in text(page, "#phases [aria-current]")
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+@pytest.mark.parametrize(
+    ("link", "left_out"),
+    [
+        ("#nonsense", "the address names no game"),
+        ("#game=tictactoe&moves=4.0%21zzz", "the moves of the address"),
+    ],
+)
+def test_a_damaged_link_says_what_was_not_read(open_page, address, link, left_out):
+    page = open_page(f"{address}/analysis{link}")
+    page.wait_for_function(
+        "text => document.getElementById('status').textContent.includes(text)", arg=left_out
+    )
+    assert "Not all could be read" in page.locator("#status").inner_text()

@@ -46,12 +46,14 @@ class Analysis {
 
   fromAddress() {
     const given = new URLSearchParams(location.hash.slice(1));
-    const game = this.offered.games[given.get("game")] === undefined ? "hex" : given.get("game");
+    const isKnown = this.offered.games[given.get("game")] !== undefined;
+    const game = isKnown ? given.get("game") : "hex";
+    if (!isKnown && location.hash.length > 1) this.leftOut = "the address names no game that is here";
     let tree = new Variations();
     try {
       tree = Variations.fromText(given.get("moves") ?? "");
     } catch {
-      this.tell("The moves of this address cannot be read.");
+      this.leftOut = "the moves of the address";
     }
     const start = given.has("board")
       ? { board: given.get("board"), to_play: Number(given.get("player")) === 1 ? 1 : 0 } : null;
