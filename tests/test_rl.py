@@ -16,9 +16,10 @@ from processes import EXAMPLES, run_example
 from test_docstrings import EXAMPLES as EXAMPLES_OF
 from test_docstrings import run_examples
 
-from agents import PolicyAgent
+from agents import NetworkAgent, PolicyAgent, RandomAgent
 from agents.apps.cli import main
-from agents.registry import make_agent
+from agents.arena import play_match
+from agents.registry import make_agent, make_environment
 from hexenv import connect4_v0, hex_v0, tictactoe_v0
 from hexenv.learners.pool import OpponentPool
 
@@ -808,7 +809,23 @@ SMALL = {
 
 
 def test_every_example_is_run():  # the league's by tests/test_progress_sb3.py
-    assert {path.stem for path in EXAMPLES.glob("*.py")} == {*SMALL, "common", "league_sb3"}
+    others = {"common", "league_sb3", "baselines"}
+    assert {path.stem for path in EXAMPLES.glob("*.py")} == {*SMALL, *others}
+
+
+@pytest.mark.parametrize("algorithm", ["ppo", "dqn"])
+@pytest.mark.parametrize("game", [["connect4"], ["hex", "--board-size", "5"]])
+def test_a_baseline_is_trained_and_plays(algorithm, game, tmp_path):
+    """Its network is a file of ours, in which the snapshots of its past leave no trace."""
+    needs("sb3_contrib", "sb3")
+    size = ["--boards", "32", "--steps", "17000", "--buffer", "5000", "--device", "cpu"]
+    told = run_example("baselines", tmp_path, algorithm, *game, *size, "--out", "net.safetensors")
+    assert "step " in told  # it played a snapshot
+    agent = NetworkAgent(str(tmp_path / "net.safetensors"))
+    assert agent.saved.about["algorithm"].lower().endswith(algorithm)
+    env = make_environment(game[0], ["board_size=5"] if game[1:] else [])
+    games = list(play_match(env, [agent, RandomAgent()], games=10, seed=1))
+    assert all(one.illegal is None for one in games)
 
 
 @pytest.mark.parametrize("name", SMALL)
