@@ -144,6 +144,11 @@ class ConnectXAgent:
     def reset(self, seed: int | None = None) -> None:
         """Nothing: such agents know of no seed and of no game's beginning."""
 
+    def prepare(self, env: Any) -> None:
+        """Refuse by a ValueError what is not Connect4 with its usual board."""
+        if getattr(env.unwrapped, "game", None) != connect4_v0.env().unwrapped.game:
+            raise ValueError(f"expected Connect4 with 6 x 7 cells, got {env}")
+
     def act(self, env: Any) -> int:
         """The answer of the file's agent.
 
@@ -152,11 +157,8 @@ class ConnectXAgent:
             ValueError: If the environment is not of Connect4 with its usual board.
         """
         check_in_play(env)
-        raw = env.unwrapped
-        game: Any = getattr(raw, "game", None)
-        if game != connect4_v0.env().unwrapped.game:
-            raise ValueError(f"{self.title}: expected Connect4 with 6 x 7 cells, got {env}")
-        state: Any = raw.state
+        self.prepare(env)
+        game, state = env.unwrapped.game, env.unwrapped.state
         cells = notation.board_text(game, state)
         board = [".XO".index(cell) for cell in cells if cell in ".XO"]
         mark = int(game.to_play(state)) + 1
