@@ -71,7 +71,7 @@ def bootstrap_interval(
             np.concatenate([table[which[some]] for table, which in each], axis=1), axis=1
         )
 
-    return _middle(part, resamples)
+    return _percentiles(part, resamples)
 
 
 def _tables(strata: Sequence[Any]) -> list[Floats]:
@@ -82,7 +82,7 @@ def _tables(strata: Sequence[Any]) -> list[Floats]:
     return tables
 
 
-def _middle(part: Callable[[slice], Any], resamples: int) -> tuple[Any, Any]:
+def _percentiles(part: Callable[[slice], Any], resamples: int) -> tuple[Any, Any]:
     """The ends of the middle of what was drawn; all at once would take gigabytes."""
     drawn = [part(slice(begin, begin + 100)) for begin in range(0, resamples, 100)]
     tail = 50 * (1 - LEVEL)
@@ -109,9 +109,9 @@ def probability_of_improvement(
     Raises:
         ValueError: If there is no task, one without a score, or not as many of theirs.
     """
-    pairs = list(zip(_tables(ours), _tables(theirs), strict=False))
-    if not len(pairs) == len(ours) == len(theirs):
+    if len(ours) != len(theirs):
         raise ValueError(f"expected the same tasks, got {len(ours)} and {len(theirs)}")
+    pairs = zip(_tables(ours), _tables(theirs), strict=True)
     ranks = [np.sign(np.subtract.outer(one, other)) / 2 + 0.5 for one, other in pairs]
     rng = np.random.default_rng(seed)
     drawn = [
@@ -125,7 +125,7 @@ def probability_of_improvement(
         ]
         return np.mean(means, axis=0)
 
-    low, high = _middle(part, resamples)
+    low, high = _percentiles(part, resamples)
     return float(np.mean([table.mean() for table in ranks])), (float(low), float(high))
 
 

@@ -16,7 +16,7 @@ SPARE: Final = 0.05
 """Seconds that are kept for what takes time beside the search."""
 
 Seconds = Annotated[float, Meta(gt=0, le=1e6)]
-NoSeconds = Annotated[float, Meta(ge=0, le=1e6)]
+Increment = Annotated[float, Meta(ge=0, le=1e6)]
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class TimeControl:
     """
 
     seconds: Seconds
-    increment: NoSeconds = 0.0
+    increment: Increment = 0.0
 
     def __post_init__(self) -> None:
         check_fields(self, "seconds", "increment", where="clock")

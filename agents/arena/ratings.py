@@ -365,6 +365,11 @@ class Rating:
     def games(self) -> int:
         return sum(one.wins + one.draws + one.losses for one in self.opponents.values())
 
+    @property
+    def interval(self) -> tuple[float, float]:
+        """`low` and `high`; infinite where there is no bound."""
+        return -inf if self.low is None else self.low, inf if self.high is None else self.high
+
     def scalars(self) -> dict[str, float]:
         """Its numbers by the names that they have in TensorBoard."""
         ends = {"rating/low": self.low, "rating/high": self.high}

@@ -14,14 +14,14 @@ Row = Sequence[str]
 TABLES: Final = (".csv", ".md", ".tex")
 """Suffixes of the files that can be written."""
 
-NAMED: Final = {
+LATEX_NAMES: Final = {
     "\\": "backslash",
     "~": "asciitilde",
     "^": "asciicircum",
     "<": "less",
     ">": "greater",
 }
-ESCAPED: Final = {one: rf"\text{name}{{}}" for one, name in NAMED.items()} | {
+LATEX_ESCAPED: Final = {one: rf"\text{name}{{}}" for one, name in LATEX_NAMES.items()} | {
     one: f"\\{one}" for one in "&%$#_{}"
 }
 
@@ -48,7 +48,7 @@ def latex_table(header: Row, rows: Iterable[Row], columns: str = "") -> str:
 
 def escaped(text: str) -> str:
     """A text as LaTeX prints it."""
-    return "".join(ESCAPED.get(one, one) for one in text)
+    return "".join(LATEX_ESCAPED.get(one, one) for one in text)
 
 
 STYLE: Final = """<style>

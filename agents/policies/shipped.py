@@ -1,5 +1,6 @@
 """The shipped baselines of reinforcement learning, by name: for each game and size a network."""
 
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,8 +25,9 @@ class BaselineAgent(NetworkAgent):
     family: ClassVar[str]
 
     def __init__(self, temperature: float = 0.0, seed: int | None = None) -> None:
-        self._loaded: dict[tuple[Any, ...], Any] = {}
+        self._loaded: dict[Path, Any] = {}
         self._evaluators = {}
+        self.saved = None
         PolicyAgent.__init__(self, no_network, temperature, seed, (), self.name)
 
     def see_as(self, env: Any) -> None:
@@ -45,15 +47,14 @@ class BaselineAgent(NetworkAgent):
         """Take the network for a game, or refuse the game."""
         from agents.learning.saved import shipped_network
 
-        key = game.__class__, *game  # games of two kinds may be equal
-        if key not in self._loaded:
-            try:
-                path = shipped_network(game, f"{self.family}-")
-            except ValueError as error:
-                raise PolicyError(f"{self.title}: {error}", 0) from None
-            self._loaded[key] = read_network(path)
-        if self._loaded[key] is not getattr(self, "saved", None):
-            self._take(self._loaded[key])
+        try:
+            path = shipped_network(game, f"{self.family}-")
+        except ValueError as error:
+            raise PolicyError(f"{self.title}: {error}", 0) from None
+        if path not in self._loaded:
+            self._loaded[path] = read_network(path)
+        if self._loaded[path] is not self.saved:
+            self._take(self._loaded[path])
         super().check_game(game)
 
 

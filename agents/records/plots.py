@@ -300,11 +300,7 @@ def bench_plot(results: "Mapping[str, Sequence[BoardResult]]") -> Any:
     for number, (agent, each) in enumerate(results.items()):
         style, shift = look(number), 0.6 * ((number + 0.5) / len(results) - 0.5)
         elo = [one.rating.elo for one in each]
-        ends = [(one.rating.low, one.rating.high) for one in each]
-        bounds = [
-            (-math.inf if low is None else low, math.inf if high is None else high)
-            for low, high in ends
-        ]
+        bounds = [one.rating.interval for one in each]
         rows = [boards.index(one.board) + shift for one in each]
         bars = error_bars(elo, closed(elo, bounds))
         left.errorbar(elo, rows, xerr=bars, capsize=2, **{**style, "linestyle": ""}, label=agent)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from common import game_options
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3 import DQN
@@ -157,11 +158,6 @@ def new_model(args: argparse.Namespace, envs: BoardVecEnv, until: Until) -> Any:
         learning_starts=0, batch_size=512, train_freq=4, gradient_steps=args.boards // 64,
         target_update_interval=100 * args.boards, n_steps=3, **common,
     )  # fmt: skip
-
-
-def game_options(args: argparse.Namespace) -> dict[str, Any]:
-    """The options of the game."""
-    return {} if args.board_size is None else {"board_size": args.board_size}
 
 
 def save(model: Any, args: argparse.Namespace, until: Until) -> None:

@@ -7,7 +7,6 @@ add an agent, measure it with the same tier, run this, and send both files with 
 
 import argparse
 import json
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -120,7 +119,8 @@ def main():
     arguments = parser.parse_args()
     KEPT.mkdir(exist_ok=True)
     for file in arguments.directory.glob("*/bench.json") if arguments.directory else ():
-        shutil.copy(file, KEPT / f"{file.parent.name}.json")
+        found = json.loads(file.read_text())  # kept in one line
+        (KEPT / f"{file.parent.name}.json").write_text(json.dumps(found) + "\n")
     found = [json.loads(file.read_text()) for file in sorted(KEPT.glob("*.json"))]
     settings = {(one["suite"], one["tier"], one["seed"]) for one in found}
     if len(settings) != 1:

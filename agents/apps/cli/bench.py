@@ -4,7 +4,6 @@ import json
 from dataclasses import asdict
 from html import escape
 from importlib.util import find_spec
-from math import inf
 from pathlib import Path
 from typing import Final
 
@@ -105,13 +104,11 @@ def _rows(results: list[BoardResult]) -> list[list[str]]:
     rows: list[list[str]] = []
     for one in results:
         rating, kept = one.rating, one.accuracy and one.accuracy["kept"]
-        low, high = rating.low, rating.high
-        ends = (-inf if low is None else low, inf if high is None else high)
         rows.append(
             [
                 one.board,
                 f"{rating.elo:.0f}",
-                interval_text(ends),
+                interval_text(rating.interval),
                 str(rating.games),
                 str(rating.illegal_moves),
                 "" if kept is None else f"{kept:.3f}",

@@ -37,12 +37,12 @@ class Reviewer(Worker):
         return review_game(task[1], make_agent(self._agent, 0), self._limit, title=self._agent)
 
 
-USUAL: Final = "uct:seconds=1"
+USUAL_AGENT: Final = "uct:seconds=1"
 
 
 @click.command()
 @click.argument("games", nargs=-1, required=True, metavar="GAME...")
-@click.option("--agent", help=f"Who reviews.  [default: {USUAL}]")
+@click.option("--agent", help=f"Who reviews.  [default: {USUAL_AGENT}]")
 @click.option("--exact", is_flag=True, help="Let the exact solver review, where it has the time.")
 @click.option("--seconds", type=float, help="Seconds for each position.")
 @click.option("--simulations", type=int, help="Simulations for each position.")
@@ -73,7 +73,7 @@ def review(
     with clear_errors():
         if exact and agent is not None:
             raise ValueError(f"expected --exact or --agent, got both, with {agent}")
-        name = f"solver:seconds={seconds or 1:g}" if exact else agent or USUAL
+        name = f"solver:seconds={seconds or 1:g}" if exact else agent or USUAL_AGENT
         make_agent(name)  # finds mistakes before any game is read
         is_limited = (seconds, simulations) != (None, None)
         limit = Limit(seconds, simulations) if is_limited and not exact else None
@@ -103,7 +103,9 @@ def review(
     else:
         print_figures(*summary(reviews))
     if agent is None and not exact:
-        click.echo(f"reviewed by {USUAL}; --exact asks the solver, where it has the time", err=True)
+        click.echo(
+            f"reviewed by {USUAL_AGENT}; --exact asks the solver, where it has the time", err=True
+        )
 
 
 def _file(target: str, number: int) -> Path:

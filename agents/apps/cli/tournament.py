@@ -13,11 +13,11 @@ from msgspec import Meta
 from rich.table import Table
 
 from agents.apps.cli import shared
-from agents.apps.cli.following import Follower, text_rows
+from agents.apps.cli.following import Follower, ratings_table, text_rows
 from agents.arena.opening_files import read_openings
 from agents.arena.running import ENGINES, GAME_SECONDS, TournamentRun, check_running
 from agents.arena.specification import KINDS, Tournament
-from agents.arena.standings import Standings, interval_text, remarks, short_names, table_rows
+from agents.arena.standings import Standings, remarks, short_names, table_rows
 from agents.core.files import expect_distinct, expect_writable
 from agents.core.reading import read_object
 from agents.core.structured import check_fields, expect_keys
@@ -161,7 +161,7 @@ def play_missing(run: TournamentRun, show_progress: bool, page: str | None = Non
     try:
         # Agents and Ray print; standard output is for the table.
         with shared.clear_errors(), redirect_stdout(sys.stderr):
-            Follower(run, _live_table, page, show_progress).play(games)
+            Follower(run, page, show_progress).play(games)
     except KeyboardInterrupt:
         return True
     except RuntimeError as error:  # no process could be started
@@ -196,7 +196,7 @@ def print_standings(standings: Standings) -> None:
     console.print(games_text(standings), highlight=False)
     for label, short in names.items():
         console.print(f"{short} = {label}", highlight=False, markup=False, soft_wrap=True)
-    console.print(_ratings_table(standings, names))
+    console.print(ratings_table(standings, names))
     if len(names) > 2:
         console.print(_cross_table(standings, names))
     for line in remarks(standings):
@@ -207,36 +207,6 @@ def games_text(standings: Standings) -> str:
     """How many games were played, and how many of them are distinct."""
     played = f"{standings.played} of {standings.wanted} games played"
     return f"{played}, {standings.distinct} distinct"
-
-
-def _live_table(standings: Standings) -> Table:
-    return _ratings_table(standings, {agent.agent: agent.agent for agent in standings.agents})
-
-
-def _ratings_table(standings: Standings, names: dict[str, str]) -> Table:
-    """The agents, the best first; "los": likelihood that one is better than the next."""
-    table = shared.new_table(
-        "", "Elo", "95 %", "los", "points", "won", "drawn", "lost", "illegal", "ms/move"
-    )
-    order = [standings.labels.index(agent.agent) for agent in standings.agents]
-    for place, agent in enumerate(standings.agents):
-        los = ""
-        after = standings.agents[place + 1 :]
-        if after and agent.games and after[0].games:
-            los = f"{100 * standings.superiority[order[place]][order[place + 1]]:.0f} %"
-        table.add_row(
-            names[agent.agent],
-            f"{agent.elo:.0f}" if agent.interval else "-",
-            interval_text(agent.interval),
-            los,
-            f"{agent.points:g}/{agent.games}",
-            str(agent.wins),
-            str(agent.draws),
-            str(agent.losses),
-            str(agent.illegal_moves),
-            f"{1000 * agent.seconds_per_move:.2f}",
-        )
-    return table
 
 
 def _cross_table(standings: Standings, names: dict[str, str]) -> Table:

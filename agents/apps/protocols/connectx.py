@@ -1,6 +1,6 @@
 """ConnectX, Kaggle's Connect4: agents as files to submit there, and such files as agents here.
 
-A submission is a Python file whose last function is called with an observation and a configuration
+A submission is a Python file whose last callable is called with an observation and a configuration
 and returns a column. Source: ``kaggle_environments/envs/connectx`` of Kaggle/kaggle-environments.
 """
 
@@ -29,13 +29,19 @@ from agents.planning.environment import check_in_play
 from agents.registry import make_agent
 from hexenv import connect4_v0
 from hexenv.common.options import Within, checks_options
-from hexenv.games import notation
+from hexenv.games import connect4, notation
 
 SHARE: Final = 0.75
 """Of the time for a move: the rest is for what takes time beside the search."""
+USUAL_BOARD: Final = connect4.new()
 EMBEDDED: Final = (
-    *("agents", "hexenv", "gymnasium", "pettingzoo"),
-    *("farama_notifications", "cloudpickle", "typing_extensions"),
+    "agents",
+    "hexenv",
+    "gymnasium",
+    "pettingzoo",
+    "farama_notifications",
+    "cloudpickle",
+    "typing_extensions",
 )
 """Packages that a submission brings along."""
 SUBMISSION: Final = '''"""A submission for ConnectX, made by `hexenv export connectx`.
@@ -66,7 +72,7 @@ import json, sys
 before = {"numba", *sys.modules}
 sys.modules["numba"] = None
 sys.path.insert(0, sys.argv[2])
-from agents.apps.protocols.connectx import ConnectXPlayer, FIRST, Fields
+from agents.apps.protocols.connectx import ConnectXPlayer, FIRST
 ConnectXPlayer(sys.argv[1])(*FIRST)
 new = {name: module for name, module in sys.modules.items() if name not in before}
 files = {name: getattr(module, "__file__", None) for name, module in new.items()}
@@ -146,7 +152,7 @@ class ConnectXAgent:
 
     def prepare(self, env: Any) -> None:
         """Refuse by a ValueError what is not Connect4 with its usual board."""
-        if getattr(env.unwrapped, "game", None) != connect4_v0.env().unwrapped.game:
+        if getattr(env.unwrapped, "game", None) != USUAL_BOARD:
             raise ValueError(f"expected Connect4 with 6 x 7 cells, got {env}")
 
     def act(self, env: Any) -> int:
@@ -216,7 +222,7 @@ def write_submission(agent: str, path: str | os.PathLike[str]) -> int:
             f"expected the name of an agent that needs no program or file, got {agent}"
         )
     archive = archive_of(EMBEDDED)
-    foreign = ", ".join(sorted(installed_packages(agent, archive) - {*EMBEDDED, "numpy"}))
+    foreign = ", ".join(sorted(installed_packages(agent, archive) - {"numpy"}))
     if foreign:
         raise ValueError(f"expected an agent that needs NumPy alone, got one with {foreign}")
     packed = base64.b64encode(archive).decode()
