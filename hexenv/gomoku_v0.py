@@ -1,4 +1,4 @@
-"""Gomoku as a PettingZoo environment, with renju and openings.
+"""Gomoku as a PettingZoo environment, with renju, caro and openings.
 
 Rules and notation are in `hexenv.games.gomoku`, with the modules `renju` and `openings`.
 
@@ -12,7 +12,7 @@ Rules and notation are in `hexenv.games.gomoku`, with the modules `renju` and `o
 | Rewards | 1 for the winner, -1 for the loser, 0 for both in a draw, with the last move |
 
 Version history: v0, first version. Options added since, which change nothing by default:
-``rule="renju"`` with `forbidden`, and `opening`.
+``rule="renju"`` with `forbidden`, ``rule="caro"``, and `opening`.
 """
 
 from collections.abc import Sequence
@@ -43,7 +43,8 @@ def raw_env(
         connect: Stones in a row that win, 3 to 6.
         rule: ``"freestyle"``: `connect` or more in a row win; ``"standard"``: exactly `connect`;
             ``"renju"``, with five: exactly five for black, who must not make an overline, two fours
-            or two threes, five or more for white.
+            or two threes, five or more for white; ``"caro"``: more than `connect`, or exactly so
+            many without a stone of the other player at both ends.
         forbidden: Forbidden moves in renju are not legal (``"masked"``) or lose (``"loses"``).
         opening: ``"swap"``, ``"swap2"``, ``"pro"`` or ``"long_pro"`` of
             `hexenv.games.gomoku.openings`; or move lists such as ``["h8 i9 j8", "h8 h9 g6"]``, one

@@ -43,6 +43,7 @@ LARGE = {
     "gomoku-7x9": (gomoku_v0, {"board_size": (7, 9)}),
     "gomoku-6-swap2": (gomoku_v0, {"board_size": 6, "opening": "swap2"}),
     "renju-7": (gomoku_v0, {"board_size": 7, "rule": "renju"}),
+    "caro-6": (gomoku_v0, {"board_size": 6, "rule": "caro"}),
 }
 BOARDS = SMALL | LARGE
 """Boards by name: the module of the environment and its options."""

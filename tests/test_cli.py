@@ -271,7 +271,7 @@ BAD_GAMES = {
     "hex board_size=99": "a board size from 2 to 19, .* got 99",
     "hex swap=maybe": "swap as true or false, got 'maybe'",
     "hex board_size=5x7 swap=1": "a square board for the swap",
-    "gomoku rule=caro": "rule of freestyle, standard, renju, got 'caro'",
+    "gomoku rule=omok": "rule of freestyle, standard, renju, caro, got 'omok'",
     "connect4 rows=20": "at most 63",
 }
 BAD_COMMANDS = [

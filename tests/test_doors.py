@@ -95,6 +95,7 @@ WRONG = [
     (lambda: hex_v0.env(coordinates="no"), ValueError, "coordinates .*'no'"),
     (lambda: hex_v0.env(channels_first="no"), ValueError, "channels_first .*'no'"),
     (lambda: gomoku_v0.env(rule="renj"), ValueError, r"mean renju\?"),
+    (lambda: gomoku_v0.env(rule="karo"), ValueError, r"mean caro\?"),
     (lambda: gomoku_v0.env(opening="swap3"), ValueError, r"mean swap"),
     (lambda: gomoku_v0.env(rule="renju", forbidden="lose"), ValueError, r"mean loses\?"),
     (lambda: single(render_mode=0), ValueError, "render_mode .*got 0"),

@@ -23,7 +23,7 @@ from agents.records.formats import load_games, save_games
 from agents.records.psq import read_psq, write_psq
 from agents.records.sgf import read_sgf, trees, write_sgf
 from hexenv.games.base import cell_owners
-from hexenv.games.gomoku import RULES
+from hexenv.games.gomoku import rule_name
 
 CASES = [
     ("connect4", (), ".txt"),
@@ -33,7 +33,9 @@ CASES = [
     ("gomoku", ("board_size=7",), ".sgf"),
     ("gomoku", ("board_size=5", "rule=renju"), ".sgf"),
     ("gomoku", ("board_size=6x8", "rule=standard"), ".sgf"),
+    ("gomoku", ("board_size=7", "rule=caro"), ".sgf"),
     ("gomoku", ("board_size=8x6",), ".psq"),
+    ("gomoku", ("board_size=6", "rule=caro"), ".psq"),
 ]
 IDS = [f"{game}{suffix}-{'-'.join(options)}" for game, options, suffix in CASES]
 
@@ -286,8 +288,10 @@ def test_the_rules_of_a_file_of_c_gomoku_cli():
     text = "(;FF[4]GM[4]GN[1]RU[{}]SZ[15]PB[a]PW[b]RE[W+1]TE[x]\n;B[hh]C[opening move];W[hi]C[3ms])"
     assert only(read_sgf(text.format(4))).options == ("rule=renju",)
     assert only(read_sgf(text.format(0))).options == ()
-    with pytest.warns(UserWarning, match="caro"):
-        assert only(read_sgf(text.format("Caro"))).options == ()
+    for rule in (8, "Caro"):
+        assert only(read_sgf(text.format(rule))).options == ("rule=caro",)
+    with pytest.warns(UserWarning, match="omok"):
+        assert only(read_sgf(text.format("Omok"))).options == ()
 
 
 @pytest.mark.filterwarnings("default")
@@ -442,6 +446,7 @@ BETA.zip
         ("", "2,Renju", -1, "renju"),
         ("", "0,Fastgame", 0, "freestyle"),
         ("", "2,Standard", -1, "standard"),
+        ("", "1,Caro", 1, "caro"),
         ("3,3,0\n", "1,Freestyle15_2", -1, "freestyle"),  # the second player thought first
         ("3,3,0\n", "2,Freestyle15_2", 1, "freestyle"),
     ],
@@ -450,13 +455,13 @@ def test_a_file_of_gomocup(opening, last, outcome, rule):
     record = read_psq(GOMOCUP.format(opening, last))
     assert record.agents == ("ALPHA25.zip", "BETA.zip")
     assert (record.outcome, record.reason) == (outcome, "not played out")
-    assert record.rules().rule == RULES.index(rule)
+    assert rule_name(record.rules().rule) == rule
     assert read_psq(write_psq(record)) == record
 
 
 def test_a_tournament_of_an_unknown_rule_needs_the_rule():
-    with pytest.raises(ValueError, match=r"line 9: .*'Caro'.*option rule"):
-        read_psq(GOMOCUP.format("", "1,Caro"))
+    with pytest.raises(ValueError, match=r"line 9: .*'Omok'.*option rule"):
+        read_psq(GOMOCUP.format("", "1,Omok"))
     record = read_psq(GOMOCUP.format("", "1,Autumn"), ("rule=standard",))
     assert (record.outcome, record.options) == (1, ("rule=standard",))
 

@@ -123,7 +123,7 @@ def test_contract_on_the_largest_boards(game):
         (gomoku.new, {"board_size": 2, "connect": 3}, "from 3 to 20, .*, got 2"),
         (gomoku.new, {"connect": 2}, "expected connect from 3 to 6, got 2"),
         (gomoku.new, {"connect": 7}, "expected connect from 3 to 6, got 7"),
-        (gomoku.new, {"rule": "caro"}, "expected rule of freestyle, standard, renju, got 'caro'"),
+        (gomoku.new, {"rule": "omok"}, "rule of freestyle, standard, renju, caro, got 'omok'"),
     ],
 )
 def test_options_out_of_range_are_refused(new, options, message):
@@ -357,6 +357,7 @@ def playout_frequencies(game, state, playouts, fast):
         (gomoku.new(3, 3), ""),
         (gomoku.new(6, 4), "b2"),
         (gomoku.new((5, 9), 5, "standard"), ""),
+        (gomoku.new((5, 6), 4, "caro"), "c3"),
     ],
     ids=str,
 )

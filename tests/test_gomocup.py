@@ -40,7 +40,7 @@ from agents.apps.protocols.gomocup_brain import GomocupBrain, GomocupClock
 from agents.arena import play_game, play_match
 from agents.core.agent import ForfeitError
 from hexenv import gomoku_v0
-from hexenv.games.gomoku import RULES
+from hexenv.games.gomoku import rule_name
 
 BRAIN = [sys.executable, "-m", "agents.apps.cli", "gomocup", "--seed", "1", "--agent"]
 
@@ -206,7 +206,7 @@ def test_full_boards_and_games_that_are_over():
 @pytest.mark.parametrize(
     "refused",
     [
-        "> INFO rule 8\n> TURN 9,9\n< MESSAGE *\n< ERROR *, got caro\n> INFO rule 0",
+        "> INFO rule 9\n> TURN 9,9\n< MESSAGE *\n< ERROR *, got caro of *\n> INFO rule 0",
         "> BOARD\n> 1,1,1\n> 2,2,1\n> DONE\n< ERROR *",
         "> SWAP2BOARD\n> 1,1\n> 1,1\n> 2,2\n> DONE\n< ERROR expected each cell once, got 1,1 *",
         "> TURN 0,0\n< ERROR expected an empty cell, got 0,0",
@@ -243,12 +243,14 @@ def test_rules():
         ("> INFO rule 1\n> START 15 < OK\n> BEGIN < 0,0", "standard"),
         ("> START 15 < OK\n> INFO rule 1\n> BEGIN < 0,0\n> INFO rule 0", "freestyle"),
         ("> START 15 < OK\n> INFO rule 4\n> BEGIN < 0,0", "renju"),
+        ("> START 15 < OK\n> INFO rule 8\n> BEGIN < 0,0", "caro"),
+        ("> START 15 < OK\n> INFO rule 5\n> BEGIN < 0,0", "renju"),
         ("> START 15 < OK\n> INFO rule 2\n> BEGIN < MESSAGE continuous games * < 0,0", "freestyle"),
     ):
-        assert talk(said, Planned())._board_env().game.rule == RULES.index(name)
-    unplayed = "< MESSAGE the rule caro is not played < ERROR expected a rule of *"
+        assert rule_name(talk(said, Planned())._board_env().game.rule) == name
+    unplayed = "< MESSAGE the rule caro of exactly five is not played < ERROR expected a rule of *"
     talk(
-        f"> START 15 < OK\n> INFO rule 8\n> BEGIN {unplayed}\n> INFO rule 0\n> BEGIN < 0,0",
+        f"> START 15 < OK\n> INFO rule 9\n> BEGIN {unplayed}\n> INFO rule 0\n> BEGIN < 0,0",
         Planned(),
     )
 
@@ -397,7 +399,7 @@ def test_every_rule_is_ready_before_start_is_answered():
     agent = Ready()
     brain = GomocupBrain(agent, "test")
     assert brain.answer("START 15") == "OK\n"
-    assert set(agent.prepared) == {0, 1, 2}
+    assert set(agent.prepared) == {0, 1, 2, 4}
     before = agent.prepared
     assert brain.answer("INFO rule 4") == ""
     assert brain.answer("BEGIN") == "0,0\n"
@@ -562,10 +564,13 @@ def test_without_limits_an_engine_is_told_each_value_once(tmp_path):
     assert {"INFO timeout_match 0", "INFO time_left 2147483647", "INFO rule 1"} <= set(info)
 
 
-@pytest.mark.parametrize("forbidden", ["masked", "loses"])
-def test_both_forms_of_renju(forbidden, tmp_path):
-    env = gomoku_v0.env(6, rule="renju", forbidden=forbidden)
-    assert "INFO rule 4" in match_told(env, GomocupEngine, tmp_path / "log")[1]
+@pytest.mark.parametrize(
+    ("rule", "forbidden", "number"),
+    [("renju", "masked", 4), ("renju", "loses", 4), ("caro", "masked", 8)],
+)
+def test_an_engine_is_told_the_rule(rule, forbidden, number, tmp_path):
+    env = gomoku_v0.env(6, rule=rule, forbidden=forbidden)
+    assert f"INFO rule {number}" in match_told(env, GomocupEngine, tmp_path / "log")[1]
 
 
 @pytest.mark.parametrize(

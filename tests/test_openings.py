@@ -33,6 +33,7 @@ OPENED = {
     "swap2, standard": openings.new("swap2", (6, 7), rule="standard"),
     "swap2, renju": openings.new("swap2", 7, rule="renju"),
     "swap, renju that loses": openings.new("swap", 7, rule="renju", forbidden="loses"),
+    "swap, caro": openings.new("swap", 6, rule="caro"),
     "pro": openings.new("pro", (7, 8)),
     "long_pro, renju": openings.new("long_pro", 9, rule="renju"),
 }

@@ -462,7 +462,7 @@ def test_positions_compiled_and_interpreted(rule):
         assert board.state_of(game, plain).tobytes() == stepped.tobytes() == expected
 
 
-@pytest.mark.parametrize("rule", gomoku.RULES)
+@pytest.mark.parametrize("rule", ["freestyle", "standard", "renju"])
 def test_the_kind_of_every_four_classes(rule):
     game = board.new(gomoku.new(15, 5, rule))
     for side in (0, 1):

@@ -233,7 +233,7 @@ REASONS: Final = {"resigned": "Resign", "time": "Time", "forfeit": "Forfeit", "n
 """Reasons of a record as RE has them; any other is a forfeit there."""
 
 
-RULE_NUMBERS: Final = {"0": "freestyle", "1": "standard", "4": "renju"}
+RULE_NUMBERS: Final = {"0": "freestyle", "1": "standard", "4": "renju", "8": "caro"}
 """The rules of Gomoku as c-gomoku-cli writes them into RU: by the numbers of Gomocup."""
 COLOURS: Final = {"b": 0, "black": 0, "1": 0, "w": 1, "white": 1, "2": 1}
 """The values of PL."""

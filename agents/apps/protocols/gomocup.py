@@ -28,8 +28,8 @@ from hexenv.games.gomoku.openings import (
 )
 
 CONNECT: Final = 5
-RULE_BITS: Final = {"freestyle": 0, "standard": 1, "renju": 4, "caro": 8}
-"""The numbers of the rules in ``INFO rule``."""
+RULE_BITS: Final = {"freestyle": 0, "standard": 1, "renju": 4, "caro": 8, "caro of exactly five": 9}
+"""The numbers of the rules in ``INFO rule``, of which the last is not played."""
 CONTINUOUS: Final = 2
 """The bit of ``INFO rule`` for games that go on after a five."""
 UNLIMITED: Final = 2_147_483_647

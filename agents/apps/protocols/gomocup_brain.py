@@ -368,7 +368,7 @@ class GomocupBrain(ProtocolServer):
         return ""
 
     def _set_rule(self, bits: int) -> None:
-        wanted = next((name for name, bit in reversed(RULE_BITS.items()) if bits & bit), RULES[0])
+        wanted = next(name for name, bit in reversed(RULE_BITS.items()) if bits & bit == bit)
         if bits & CONTINUOUS:
             self._problems.append("continuous games are not played: the first five ends the game")
         if wanted not in RULES:

@@ -23,7 +23,7 @@ from hexenv.compiled import (
 )
 from hexenv.games import base
 from hexenv.games.base import EMPTY, NO_ACTION, Actions, State
-from hexenv.games.gomoku import FREESTYLE, RENJU, STANDARD, Gomoku
+from hexenv.games.gomoku import CARO, FREESTYLE, RENJU, STANDARD, Gomoku
 from hexenv.games.gomoku.patterns import (
     BROKEN_THREE,
     DOUBLE_FOUR,
@@ -358,7 +358,14 @@ class PatternGame(NamedTuple):
 
 
 def new(rules: Gomoku, scores: NDArray[np.int64] = PUBLISHED) -> PatternGame:
-    """The game with patterns, whose points are those of `points_array`."""
+    """The game with patterns, whose points are those of `points_array`.
+
+    Raises:
+        ValueError: If the rule is caro, in which a stone blocks and the border does not: windows do
+            not tell them apart.
+    """
+    if rules.rule == CARO:
+        raise ValueError("expected a rule of freestyle, standard, renju, for patterns, got caro")
     first = {FREESTYLE: FREE, STANDARD: EXACT}.get(rules.rule, RENJU_COUNTING)
     second = EXACT if rules.rule == STANDARD else FREE
     start = np.zeros(1, PatternGame.state_dtype).view(np.recarray)

@@ -18,7 +18,7 @@ from agents.search.evaluator import Evaluator
 from agents.search.knowledge import Knowledge, NoKnowledge
 from agents.search.variant import Variant
 from agents.solvers.exhaustive import LineTactics
-from hexenv.games.gomoku import Gomoku
+from hexenv.games.gomoku import CARO, Gomoku
 from hexenv.games.gomoku.openings import is_opening
 from hexenv.games.tictactoe import TicTacToe
 
@@ -75,8 +75,8 @@ class GomokuKnowledge(GameKnowledge):
         return PatternEvaluation()
 
     def sure_win(self, view: View) -> SureWin | None:
-        """A win of the player to move by threats."""
-        if is_opening(view.game, view.root):
+        """A win of the player to move by threats; none is looked for in caro."""
+        if is_opening(view.game, view.root) or getattr(view.game, "rule", None) == CARO:
             return None
         looked = self.search_view(view)
         line = self.win_finder(looked).solve(looked.root, THREATS, seconds=THREAT_SECONDS)
@@ -85,6 +85,6 @@ class GomokuKnowledge(GameKnowledge):
         return SureWin(int(view.game.to_play(view.root)), tuple(line), tuple(line))
 
     def tactics(self, game: Any) -> LineTactics | None:
-        """A stone on the winning cell stops a win; in renju it may be forbidden there."""
+        """A stone on the winning cell stops a win; not so in renju, and in caro others do too."""
         stops_wins = type(game) is TicTacToe or type(game) is Gomoku
         return LineTactics() if stops_wins else None

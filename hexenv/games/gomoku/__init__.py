@@ -9,6 +9,10 @@ forbidden move is not a legal action, or it loses at once, as in tournaments: tw
 There is no passing: where black has no legal move, the game is a draw. On a board that is given,
 black's stones are taken as allowed.
 
+In caro five in a row with a stone of the other player at both ends do not win; the border of the
+board is no such stone. Six or more always win. So Gomocup's judge has it for its rule 8
+(https://github.com/Gomocup/GomocupJudge, ``client/ai_match.py``), and so has Piskvork.
+
 A state keeps every line of the board as an integer for each player
 (`hexenv.games.gomoku.stone_lines`).
 """
@@ -36,10 +40,10 @@ from hexenv.games.gomoku.stone_lines import (
 )
 from hexenv.games.lines import runs
 
-FREESTYLE, STANDARD, RENJU, RENJU_LOSES = range(4)
+FREESTYLE, STANDARD, RENJU, RENJU_LOSES, CARO = range(5)
 """With `RENJU_LOSES` a forbidden move loses; in `RENJU` it is no legal action."""
-RULES: Final = ("freestyle", "standard", "renju")
-"""Names of the rules by number: five or more in a row win, or exactly five; renju."""
+RULES: Final = ("freestyle", "standard", "renju", "caro")
+"""Names of the rules: five or more in a row win, or exactly five; renju; caro."""
 FORBIDDEN: Final = ("masked", "loses")
 """What becomes of forbidden moves in renju."""
 
@@ -60,7 +64,7 @@ class Gomoku(NamedTuple):
     rows: int = 15
     columns: int = 15
     connect: int = 5
-    rule: int = FREESTYLE  # or STANDARD; the others belong to `Renju`
+    rule: int = FREESTYLE  # or STANDARD; the others belong to `Renju` and `Caro`
 
     name = "gomoku"
     style = "points"
@@ -107,6 +111,10 @@ class Gomoku(NamedTuple):
             or self.line_wins(int(lines[ANTIDIAGONAL_LINES + row + column]), exactly)
         )
 
+    def has_won(self, lines: NDArray[np.uint32], player: int, row: int, column: int) -> bool:
+        """Whether a stone that the player has there is part of a row that wins."""
+        return self.wins_through(lines[player], row, column, self.needs_exactly(player))
+
     def verdict(self, state: State, cell: int) -> int:
         """What a black stone on the cell makes, in renju: a verdict of `renju`."""
         return renju.ALLOWED
@@ -133,9 +141,7 @@ class Gomoku(NamedTuple):
 
     def completes(self, state: State, cell: int) -> bool:
         row, column = cell // self.columns, cell % self.columns
-        player = self.owner(state, cell)
-        exactly = self.needs_exactly(player)
-        return self.wins_through(state.lines[player], row, column, exactly)
+        return self.has_won(state.lines, self.owner(state, cell), row, column)
 
     def wins_at(self, state: State, player: int, action: int) -> bool:
         row, column = action // self.columns, action % self.columns
@@ -194,7 +200,7 @@ class Gomoku(NamedTuple):
         state.ply += 1
         state.last_action = action
         row, column = action // self.columns, action % self.columns
-        if self.wins_through(state.lines[player], row, column, self.needs_exactly(player)):
+        if self.has_won(state.lines, player, row, column):
             state.winner = player
         elif self.loses_by(state, action):
             state.winner = 1 - player
@@ -276,7 +282,6 @@ class Gomoku(NamedTuple):
         if state.winner != IN_PLAY:
             return
         count = self.empty_places(state, buffer)
-        exactly = self.rule == STANDARD
         player = int(state.ply & 1)
         fraction = rng.random()
         while count > 0:
@@ -288,7 +293,7 @@ class Gomoku(NamedTuple):
             buffer[pick] = buffer[count]
             row, column = place >> 8, place & 255
             set_stone(state.lines[player], row, column)
-            if self.wins_through(state.lines[player], row, column, exactly):
+            if self.has_won(state.lines, player, row, column):
                 state.winner = player
                 return
             player = 1 - player
@@ -377,9 +382,29 @@ class Renju(Gomoku):
         return f"{self.action_text(action)} is forbidden to black: {reason}"
 
 
+@compiled
+class Caro(Gomoku):
+    """Gomoku by `CARO`; a class of its own, as `Renju` is."""
+
+    __slots__ = ()
+
+    def has_won(self, lines: NDArray[np.uint32], player: int, row: int, column: int) -> bool:
+        for direction in range(4):
+            line = line_through(direction, row, column)
+            own = int(lines[player, line]) | 1 << (row if direction == 1 else column)
+            other = int(lines[1 - player, line])
+            blocked = other << 1 & other >> self.connect  # runs from here, below and above
+            if runs(own, 1, self.connect) & ~blocked:
+                return True
+        return False
+
+    def wins_at(self, state: State, player: int, action: int) -> bool:
+        return self.has_won(state.lines, player, action // self.columns, action % self.columns)
+
+
 def rule_name(rule: int) -> str:
     """The name in `RULES` of a rule; renju's two forms have the same."""
-    return RULES[min(rule, RENJU)]
+    return RULES[rule - (rule >= RENJU_LOSES)]
 
 
 @checks_options
@@ -398,6 +423,8 @@ def new(
     if rule != "renju":
         if forbidden != "masked":
             raise ValueError(f"expected forbidden moves only in renju, got them in {rule}")
+        if rule == "caro":
+            return Caro(rows, columns, connect, CARO)
         return Gomoku(rows, columns, connect, RULES.index(rule))
     if connect != 5:
         raise ValueError(f"expected connect of 5 in renju, got {connect}")

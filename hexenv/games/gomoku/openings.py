@@ -34,7 +34,7 @@ from hexenv.common.messages import not_one_of
 from hexenv.compiled import compiled
 from hexenv.games import base, gomoku
 from hexenv.games.base import EMPTY, IN_PLAY, NO_ACTION, Actions, Cells, Game, State
-from hexenv.games.gomoku import Gomoku, Renju
+from hexenv.games.gomoku import Caro, Gomoku, Renju
 
 SWAP, SWAP2, PRO, LONG_PRO = range(4)
 OPENINGS: Final = ("swap", "swap2", "pro", "long_pro")
@@ -415,6 +415,16 @@ class OpenedRenju(OpenedGomoku):
         return Renju(self.rows, self.columns, self.connect, self.rule)
 
 
+@compiled
+class OpenedCaro(OpenedGomoku):
+    """The same with the rules of caro."""
+
+    __slots__ = ()
+
+    def in_colours(self) -> Caro:
+        return Caro(self.rows, self.columns, self.connect, self.rule)
+
+
 AnyGomoku = Gomoku | OpenedGomoku
 
 
@@ -463,5 +473,6 @@ def new(
             f"expected a board of at least {least} x {least} for {opening}, "
             f"got {plain.rows} x {plain.columns}"
         )
-    kind = OpenedRenju if isinstance(plain, Renju) else OpenedGomoku
+    kinds: dict[type[Gomoku], type[OpenedGomoku]] = {Renju: OpenedRenju, Caro: OpenedCaro}
+    kind = kinds.get(type(plain), OpenedGomoku)
     return kind(*plain, OPENINGS.index(opening))

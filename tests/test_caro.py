@@ -1,0 +1,234 @@
+"""Caro: fives that are blocked at both ends, against the rule written another way."""
+
+import re
+
+import numpy as np
+import pytest
+from environments import JIT, random_states
+from gomoku_oracles import line_cells
+
+from agents import RHMCTS, UCT, AlphaBeta
+from agents.core.knowledge import knowledge_of
+from agents.knowledge.gomoku.threats import vcf, vct
+from agents.planning.view import planner_view
+from agents.solvers.solver import value
+from hexenv import gomoku_v0
+from hexenv.compiled import CompiledFunction
+from hexenv.games import base, gomoku, notation
+from hexenv.games.base import DRAW, EMPTY, IN_PLAY, NO_ACTION
+from hexenv.testing import check_game
+
+GAMES = [
+    gomoku.new(size, connect, "caro")
+    for size, connect in (((3, 7), 3), (5, 3), (6, 4), ((5, 9), 5), (7, 5), ((6, 8), 6))
+]
+
+
+# ---- the rule written another way ----------------------------------------------------------------
+
+
+def wins_in(text, player, connect):
+    """Whether a row in a line of ``X``, ``O`` and dots is longer, or has an end without a stone."""
+    own, other = "XO"[player], "OX"[player]
+    five = rf"(?<!{own}){own}{{{connect}}}(?!{own})"
+    found = re.search(rf"{own}{{{connect + 1}}}|(?<!{other}){five}|{five}(?!{other})", text)
+    return found is not None
+
+
+def line_texts(owners, cell):
+    """The four whole lines through a cell."""
+    symbols = np.where(owners.ravel() == 0, "X", np.where(owners.ravel() == 1, "O", "."))
+    for direction in range(4):
+        cells, _ = line_cells(*owners.shape, cell, direction)
+        yield "".join(symbols[cells])
+
+
+def has_row(owners, cell, player, connect):
+    """Whether a row of the player's wins on a line through the cell, if its stone is there."""
+    after = owners.copy()
+    after.flat[cell] = player
+    return any(wins_in(text, player, connect) for text in line_texts(after, cell))
+
+
+def slow_winner(owners, connect):
+    found = {
+        player
+        for player in (0, 1)
+        for cell in np.flatnonzero(owners == player)
+        if has_row(owners, cell, player, connect)
+    }
+    assert len(found) < 2
+    return found.pop() if found else IN_PLAY if EMPTY in owners else DRAW
+
+
+def judge_cells(game, state, out):
+    """Kernel: for either player whether a stone on the cell wins; on a stone, if it has won."""
+    for cell in range(out.shape[1]):
+        owner = game.owner(state, cell)
+        for player in range(2):
+            if owner == EMPTY:
+                out[player, cell] = game.wins_at(state, player, cell)
+            elif owner == player:
+                out[player, cell] = game.completes(state, cell)
+
+
+@pytest.mark.parametrize("game", GAMES, ids=str)
+def test_winners_of_random_games(game):
+    ends = [random_states(game, seed) for seed in range(30)]
+    for states in ends:
+        for state in states[-9:]:
+            owners = base.cell_owners(game, state)
+            assert state.winner == slow_winner(owners, game.connect), owners
+            if state.winner == IN_PLAY:
+                legal = np.array(base.legal_actions(game, state))
+                for player in (0, 1):
+                    wins = [c for c in legal if has_row(owners, c, player, game.connect)]
+                    found = game.winning_action(state, player, NO_ACTION, legal, len(legal))
+                    assert found in wins if wins else found == NO_ACTION
+    assert len({int(states[-1].winner) for states in ends}) > 1
+
+
+@pytest.mark.parametrize(
+    ("judge", "boards"),
+    [
+        (judge_cells, 60),
+        pytest.param(CompiledFunction(judge_cells), 300, marks=pytest.mark.compiled(only=True)),
+    ],
+    ids=["interpreted", "compiled"],
+)
+def test_cells_of_random_boards(judge, boards):
+    """Boards that no game leads to as well, with blocked rows and long ones."""
+    rng = np.random.default_rng(2)
+    blocked = longer = 0
+    for _ in range(boards):
+        rows, columns = (int(side) for side in rng.integers(6, 12, 2))
+        game, standard = (gomoku.new((rows, columns), 4, rule) for rule in ("caro", "standard"))
+        owners = rng.choice(3, (rows, columns), p=(0.45, 0.35, 0.2)).astype(np.int8)
+        owners[owners == 2] = EMPTY
+        state = base.new_state(game)
+        for cell in np.flatnonzero(owners != EMPTY):
+            game.place(state, int(cell), int(owners.flat[cell]))
+        out = np.full((2, owners.size), -1)
+        judge(game, state, out)
+        for (player, cell), found in np.ndenumerate(out):
+            if owners.flat[cell] in (EMPTY, player):
+                assert found == has_row(owners, cell, player, 4), (owners, player, cell)
+                if owners.flat[cell] == EMPTY:
+                    exactly = standard.wins_at(state, player, cell)
+                    blocked += exactly and not found
+                    longer += found and not exactly
+    assert min(blocked, longer) > boards // 2
+
+
+# ---- cases ---------------------------------------------------------------------------------------
+
+# Lines of a board from border to border, with black's last stone in small.
+LINES = {
+    "..XXxXX..": True,
+    "OXXxXX...": True,  # blocked at one end
+    "OXXxXXO..": False,
+    "xXXXXO...": True,  # by the border and a stone
+    "..OXXXXx": True,
+    "XXxXX": True,  # by two borders
+    "OXXxXX.XO": True,
+    "OXXxXXXO.": True,  # six
+    "OXXXxXXXXO": True,
+    "XXXxXXXXO": True,
+    "OXXXXXOxXXXX.": True,  # beside a five that is blocked
+    "OXXXXXOxXXXXO": False,
+    "OXXXXXOXxXXO": False,
+    "OxXXXX..O": True,
+    ".XXxX....": False,
+}
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_rows_in_all_directions(line):
+    size = len(line)
+    game = gomoku.new(size, rule="caro")
+    for places in (
+        [(2, n) for n in range(size)],
+        [(n, 3) for n in range(size)],
+        [(n, n) for n in range(size)],
+        [(n, size - 1 - n) for n in range(size)],
+    ):
+        cells = [row * size + column for row, column in places]
+        for player, (own, other) in enumerate(("XO", "OX")):
+            state = base.new_state(game)
+            for cell, symbol in zip(cells, line, strict=True):
+                if symbol in "XO":
+                    game.place(state, cell, "XO".index({"X": own, "O": other}[symbol]))
+            last = cells[line.index("x")]
+            assert game.wins_at(state, player, last) == LINES[line]
+            game.place(state, last, player)
+            assert game.completes(state, last) == LINES[line]
+
+
+def test_a_five_that_is_blocked_does_not_end_the_game():
+    env = gomoku_v0.raw_env(rule="caro")
+    env.reset(options={"moves": "c8 b8 d8 h8 e8 a1 g8 a3 f8 o1"})
+    assert not any(env.terminations.values())
+    game = env.game
+    env.reset(options={"moves": "c8 b8 d8 h8 e8 a1 g8 a3 f9 a5 f10 o1 f11 o3 f7 o5 f8"})
+    assert env.rewards == {"player_0": 1.0, "player_1": -1.0}
+    won = {game.action_text(cell) for cell in game.winning_cells(env.state)}
+    assert won == {"f7", "f8", "f9", "f10", "f11"}  # and not those of the row, which are blocked
+    saved = notation.from_bytes(game, notation.to_bytes(game, env.state))
+    assert saved.winner == 0
+
+
+@pytest.mark.parametrize(
+    ("moves", "expected"),
+    [("h8 h9 i8 i9 j8 j9 k8 k9", "g8 l8"), ("h8 f8 g8 f9 i8 f7 j8 l8", "")],
+)
+def test_positions_by_which_gomocup_tests_engines(moves, expected):
+    """Of ``test_zip_rules.py`` of Gomocup's judge: in the second k8 does not win."""
+    game = gomoku.new(15, rule="caro")
+    state = notation.play(game, notation.parse_moves(game, moves))
+    found = {c for c in range(225) if game.owner(state, c) == EMPTY and game.wins_at(state, 0, c)}
+    assert {game.action_text(cell) for cell in found} == set(expected.split())
+
+
+# ---- the game, and who plays it ------------------------------------------------------------------
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("game", GAMES[:4], ids=str)
+def test_contract(game):
+    check_game(game, games=6 if JIT else 2)
+
+
+def test_a_solver_proves_the_value():
+    """Against all games, played to their end."""
+    game = gomoku.new((3, 4), 3, "caro")
+    assert knowledge_of(game).tactics(game) is None  # stops a win beside the winning cell as well
+
+    def slow_value(state):
+        if game.is_terminal(state):
+            return int(game.outcome(state, game.to_play(state)))
+        results = []
+        for action in base.legal_actions(game, state):
+            after = base.clone(game, state)
+            game.step(after, action)
+            results.append(-slow_value(after))
+        return max(results)
+
+    for moves in ("a1 b2 c3 d1 d2 c1 a3", "b2 b1 c2 a2 d1 d3", "a2 b2 c2 d2 a1 a3"):
+        env = gomoku_v0.raw_env((3, 4), 3, "caro")
+        env.reset(options={"moves": moves})
+        assert value(env) == slow_value(env.state)
+
+
+def test_those_that_look_for_patterns_refuse_it():
+    for options in ({}, {"opening": "swap"}):
+        env = gomoku_v0.env(rule="caro", **options)
+        env.reset(options={"moves": "h8 h9 i8 i9"})
+        for ask in (
+            *(vcf, vct, RHMCTS(10).act, UCT(10, threats=True).act),
+            AlphaBeta(1, patterns=True).act,
+        ):
+            with pytest.raises(ValueError, match="for patterns, got caro"):
+                ask(env)
+        view = planner_view(env, "auto")
+        assert knowledge_of(view.game).sure_win(view) is None
+        assert env.unwrapped.is_legal(UCT(100, playout="decisive", seed=1).act(env))
