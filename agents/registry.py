@@ -40,6 +40,7 @@ AGENTS: Final = {
     "dqn": "agents.policies.shipped:DQNAgent",
     "flat": "agents.mcts.flat:FlatMonteCarlo",
     "gomocup": "agents.apps.protocols.gomocup:GomocupEngine",
+    "gomoku-engine": "agents.knowledge.gomoku.engine:GomokuEngine",
     "grave": "agents.mcts.grave:GRAVE",
     "greedy": "agents.core.baselines:GreedyAgent",
     "gumbel": "agents.mcts.gumbel:GumbelAgent",

@@ -81,7 +81,7 @@ def test_a_long_simulation_is_begun_if_most_of_it_is_in_time(clock, unit):
 # ---- every search --------------------------------------------------------------------------------
 
 POLICIES = {"alphazero", "anet", "chat", "connectx", "gomocup", "htp", "puct"}
-OF_A_GAME = {"hex-alphabeta", "hexpert", "hexzero", "rhmcts"}
+OF_A_GAME = {"gomoku-engine", "hex-alphabeta", "hexpert", "hexzero", "rhmcts"}
 TIMED = [name for name, kind in agent_classes().items() if "seconds" in parameters(kind)]
 TIMED = [name for name in TIMED if name not in POLICIES | OF_A_GAME]
 
@@ -183,6 +183,17 @@ def test_alphabeta_that_saw_all_ends_has_proven_a_draw():
         agent.act(env)
         assert agent.statistics.proven == 0
         assert agent.act(env) == 6
+
+
+def test_alphabeta_with_time_goes_as_deep_as_it_can():
+    env = at("tictactoe", "1 5")
+    agent = AlphaBeta(seconds=0.2, seed=0)
+    agent.act(env)
+    assert agent.statistics.proven in (None, 0)  # no side wins
+    whole = AlphaBeta(9, seed=0)
+    whole.act(env)
+    best = np.flatnonzero(whole.statistics.values == whole.statistics.values.max())
+    assert agent.act(env) in best
 
 
 def test_rollouts_of_a_policy_end_with_the_time(clock):

@@ -7,7 +7,7 @@ import pytest
 from environments import JIT, random_states
 from gomoku_oracles import line_cells
 
-from agents import RHMCTS, UCT, AlphaBeta
+from agents import RHMCTS, UCT, GomokuEngine
 from agents.core.knowledge import knowledge_of
 from agents.knowledge.gomoku.threats import vcf, vct
 from agents.planning.view import planner_view
@@ -225,7 +225,7 @@ def test_those_that_look_for_patterns_refuse_it():
         env.reset(options={"moves": "h8 h9 i8 i9"})
         for ask in (
             *(vcf, vct, RHMCTS(10).act, UCT(10, threats=True).act),
-            AlphaBeta(1, patterns=True).act,
+            GomokuEngine(depth=1).act,
         ):
             with pytest.raises(ValueError, match="for patterns, got caro"):
                 ask(env)

@@ -32,7 +32,7 @@ from environments import hearing_interrupts
 from processes import is_alive, wait_for
 from test_engine_process import sees_processes
 
-from agents import UCT, GomocupEngine, RandomAgent
+from agents import UCT, GomocupEngine, GomokuEngine, RandomAgent
 from agents.apps.cli import main
 from agents.apps.protocols.conversation import read_lines, search_seconds
 from agents.apps.protocols.gomocup import read_coordinates
@@ -253,6 +253,42 @@ def test_rules():
         f"> START 15 < OK\n> INFO rule 9\n> BEGIN {unplayed}\n> INFO rule 0\n> BEGIN < 0,0",
         Planned(),
     )
+
+
+def test_the_search_is_told_before_the_move():
+    three = "> BOARD\n> 4,4,2\n> 4,5,2\n> 4,6,2\n> 0,0,1\n> 0,2,1\n> DONE"
+    stopped = "< MESSAGE depth 2 value -* line 4,* < 4,*"
+    talk(f"> START 9 < OK\n{three} {stopped}", GomokuEngine(depth=2))
+    keys = "NUMPV", "DEPTH", "SELDEPTH", "TOTALNODES", "TOTALTIME", "SPEED", "EVAL", "WINRATE"
+    fields = " ".join(f"< INFO {key} *" for key in (*keys, "BESTLINE"))
+    lines = [f"< MESSAGE depth 1 * < INFO PV {n} {fields} < INFO PV DONE" for n in range(2)]
+    said = f"""
+        > START 9 < OK
+        > YXSHOWINFO < MESSAGE test
+        > YXNBEST 0 < ERROR expected YXNBEST *
+        > BOARD
+        > 4,4,2
+        > DONE {lines[0]} < *,*
+        > RESTART < OK
+        > PLAY 4,4 < 4,4
+        > PLAY 0,0 < 0,0
+        > TAKEBACK 0,0 < OK
+        > TAKEBACK 4,4 < OK
+        > YXNBEST 1 {lines[0]} < 4,4
+        > RESTART < OK
+        """
+    talk(said, GomokuEngine(depth=1))
+    brain = GomocupBrain(GomokuEngine(depth=1), "test", seed=0)
+    for line in ("START 9", "YXSHOWINFO", "BOARD", "4,4,2", "0,0,1", "3,4,2"):
+        brain.answer(line)
+    brain._listed, brain._stones = None, {40: 2, 0: 1, 39: 2}
+    told = brain.answer("YXNBEST 2").splitlines()
+    assert [line for line in told if line.startswith("INFO PV")] == [
+        "INFO PV 0", "INFO PV DONE", "INFO PV 1", "INFO PV DONE",
+    ]  # fmt: skip
+    values = [int(line.split()[2]) for line in told if line.startswith("INFO EVAL")]
+    assert values == sorted(values, reverse=True)
+    assert brain.agent.lines == 1
 
 
 def test_memory_bounds_the_tree():

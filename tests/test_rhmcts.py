@@ -9,14 +9,13 @@ from environments import JIT
 from grown_trees import tree_of, with_options
 from test_variants import assert_routes_agree, needs_compiler
 
-from agents import RHMCTS, UCT, AlphaBeta, PolicyAgent, PUCTAgent
+from agents import RHMCTS, UCT, GomokuEngine, PolicyAgent, PUCTAgent
 from agents.arena.match import play_match
 from agents.knowledge.gomoku import board as pattern_board
 from agents.knowledge.gomoku.board import OPENS_FOUR, TWO_FOURS, WINS
 from agents.knowledge.gomoku.candidates import ALL_BITS as ALL
 from agents.knowledge.gomoku.candidates import (
     Candidates,
-    PatternEvaluation,
     cell_points,
     evaluate_board,
     list_urgent,
@@ -30,7 +29,7 @@ from agents.planning.environment import View
 from agents.registry import make_agent
 from agents.search.tree import ROOT, UNPROVEN, children
 from agents.solvers import solver
-from hexenv import gomoku_v0, hex_v0, tictactoe_v0
+from hexenv import gomoku_v0, hex_v0
 from hexenv.games import base, gomoku, notation
 from hexenv.games.gomoku.openings import Phase, phase_of
 
@@ -111,7 +110,7 @@ def test_compiled_and_interpreted_grow_the_same_trees(spec, board):
 def test_it_refuses_what_has_no_stones_in_a_row_to_look_at(env, options, named):
     env.reset()
     agents = RHMCTS(5, **options), UCT(5, threats=True, **options)
-    for agent in (*agents, AlphaBeta(2, patterns=True, **options)):
+    for agent in (*agents, GomokuEngine(depth=2, **options)):
         with pytest.raises(ValueError, match=f"to look for patterns, got.*{named}"):
             agent.act(env)
 
@@ -397,8 +396,9 @@ def test_the_evaluation_is_antisymmetric_and_sees_who_wins():
     _, game, position = studied_after("h8 a1 i8 c1 j8 e1")
     assert evaluate_board(game, position, 3000.0) == 1.0  # an open four that nobody can stop
     _, game, position = studied_after("h8 i9 i8")
-    judge = PatternEvaluation()
-    assert judge.evaluate(game, position, 0) == -judge.evaluate(game, position, 1) != 0
+    found = evaluate_board(game, position, 3000.0)
+    position.ply += 1  # as if the other side were to move
+    assert evaluate_board(game, position, 3000.0) == -found != 0
     lost = played("a1 h8 c1 i8 e1 j8 n1 k8")  # white makes five at g8 or l8
     game, position = studied(lost.game, lost.state)
     assert evaluate_board(game, position, 3000.0) == -1.0
@@ -478,7 +478,7 @@ def test_leaves_that_are_won_by_fours_are_proven(agent):
 
 @pytest.mark.slow
 @needs_compiler
-@pytest.mark.parametrize("spec", ["rhmcts", AUTHORS, "alphabeta:patterns=on,depth=2"])
+@pytest.mark.parametrize("spec", ["rhmcts", AUTHORS, "gomoku-engine:depth=2"])
 @pytest.mark.parametrize(
     "options",
     [
@@ -534,50 +534,6 @@ def test_balanced_openings_are_three_stones_on_any_board():
         for cells in first_stones(rows, columns):
             assert len(set(cells)) == 3
             assert all(0 <= cell < rows * columns for cell in cells)
-
-
-# ---- alpha-beta with patterns --------------------------------------------------------------------
-
-
-def test_alphabeta_by_patterns_is_minimax_over_the_candidates():
-    env = played("e5 f6 e6 d4", size=9)
-    game, root = studied(env.game, env.state)
-    candidates = Candidates(budget=0).with_memory(game)
-    rng = np.random.default_rng(0)
-
-    def negamax(state, depth):
-        if game.is_terminal(state):
-            return 2.0 * game.outcome(state, game.to_play(state))
-        if depth == 0:
-            return evaluate_board(game, state, 3000.0)
-        out = np.empty(81, np.int32)
-        count = candidates.list_actions(game, state, rng, out)
-        best = -np.inf
-        for action in out[:count]:
-            after = base.clone(game, state)
-            game.step(after, int(action))
-            best = max(best, -negamax(after, depth - 1))
-        return best
-
-    for depth in (1, 2, 3):
-        agent = AlphaBeta(depth, patterns=True, seed=0)
-        action = agent.act(env)
-        after = base.clone(game, root)
-        game.step(after, action)
-        assert -negamax(after, depth - 1) == pytest.approx(negamax(root, depth), abs=1e-4)
-        assert agent.statistics.values[action] == pytest.approx(negamax(root, depth), abs=1e-4)
-
-
-def test_alphabeta_with_time_goes_as_deep_as_it_can():
-    env = tictactoe_v0.raw_env()
-    env.reset(options={"moves": "1 5"})
-    agent = AlphaBeta(seconds=0.2, seed=0)
-    agent.act(env)
-    assert agent.statistics.proven in (None, 0)  # no side wins
-    whole = AlphaBeta(9, seed=0)
-    whole.act(env)
-    best = np.flatnonzero(whole.statistics.values == whole.statistics.values.max())
-    assert agent.act(env) in best
 
 
 # ---- parameters ----------------------------------------------------------------------------------

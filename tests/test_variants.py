@@ -120,7 +120,7 @@ LED = {
 """Those that a learned policy leads: `test_evaluated`, `test_policy`."""
 OUTSIDE = {"chat", "connectx", "gomocup", "htp"}
 """Those of other programs: `test_gomocup`, `test_htp`, `test_connectx`."""
-OF_A_GAME = {"hex-alphabeta", "hexpert", "hexzero", "rhmcts"}
+OF_A_GAME = {"gomoku-engine", "hex-alphabeta", "hexpert", "hexzero", "rhmcts"}
 """Those that need to know the game: `test_hex_alphabeta`, `test_hex_knowledge`, `test_hexzero`,
 `test_rhmcts`."""
 

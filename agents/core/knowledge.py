@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from agents.planning.environment import View
     from agents.search.evaluator import Evaluator
-    from agents.search.knowledge import Knowledge
     from agents.search.variant import Variant
 
 
@@ -119,14 +118,6 @@ class GameKnowledge:
     def plain_evaluator(self, evaluator: Evaluator) -> Evaluator:
         """An evaluator of this knowledge's positions, from one of plain positions."""
         return evaluator
-
-    def candidates(self) -> Knowledge:
-        """Lists the actions of a position that a search should try, the best last."""
-        raise NotImplementedError
-
-    def evaluation(self) -> Any:
-        """Evaluates positions: an `agents.solvers.alphabeta.Evaluation`."""
-        raise NotImplementedError
 
     # ---- exact play ------------------------------------------------------------------------------
 

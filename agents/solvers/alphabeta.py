@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from agents.core.agent import OnSlice, SeededAgent, Statistics, with_assumption
 from agents.core.budget import Pace
-from agents.core.knowledge import knowledge_of
 from agents.core.options import Seconds
 from agents.planning.environment import View, check_in_play
 from agents.planning.view import Assumption, Route, planner_view
@@ -193,9 +192,6 @@ class AlphaBeta(SeededAgent):
         seconds: Seconds per move: it searches 1 ply deep, then 2, and so on, each time the best
             action of the last search first. When the time is over, it plays the best of the actions
             that were searched deepest.
-        patterns: In games whose patterns are known (Gomoku, TicTacToe): whether to evaluate by
-            them, if no evaluation is given, and to look only at the candidates of RHMCTS
-            (`agents.knowledge.gomoku.candidates`), best first.
         route: How it plans; see `agents.planning.view.planner_view`.
         seed: Of the random stream; None: a different one each time.
         assume: What to assume although the environment does not have it; see `route`.
@@ -204,7 +200,7 @@ class AlphaBeta(SeededAgent):
         statistics: Of the last move: `values` has what the search saw of each legal action
             (`visits` is 1 there), exactly so for the best ones and an upper bound for the others;
             `proven` the outcome if a win or loss was seen, or the search came to the ends of all
-            games, unless `patterns` left moves out; `simulations` counts positions.
+            games; `simulations` counts positions.
         on_slice: As in `agents.mcts.tree_search.TreeSearchAgent`.
 
     Raises:
@@ -219,7 +215,6 @@ class AlphaBeta(SeededAgent):
         depth: Annotated[int | None, Within(1, MOST_DEPTH)] = None,
         evaluation: Evaluation | Callable[[Any, Any, int], float] | None = None,
         seconds: Seconds = None,
-        patterns: bool = False,
         route: Route = "auto",
         seed: int | None = None,
         assume: Assumption = None,
@@ -228,7 +223,6 @@ class AlphaBeta(SeededAgent):
         self.on_slice: OnSlice | None = None
         super().__init__(seed)
         self.seconds = seconds
-        self.patterns = patterns
         self.evaluation = None if evaluation is None else _as_evaluation(evaluation)
         self.route = route
         self.assume = assume
@@ -242,29 +236,18 @@ class AlphaBeta(SeededAgent):
     @property
     def tries_all(self) -> bool:
         """Whether all moves are tried, so that a win or a loss that is seen is proven."""
-        return not self.patterns
+        return True
 
     @announced
     def prepare(self, env: Any) -> None:
-        plain = planner_view(env, self.route, self.assume)
-        if self.patterns:
-            plain = knowledge_of(plain.game).after_opening(plain)
-        view = self._search_view(plain)
+        view = planner_view(env, self.route, self.assume)
         self._search_function(view, self._nodes(view))
-
-    def _search_view(self, view: View) -> View:
-        return knowledge_of(view.game).search_view(view) if self.patterns else view
 
     def _nodes(self, view: View) -> AlphaBetaNodes:
         states = view.new_states(min(self.most_depth, view.game.max_plies()) + 1)
         view.game.copy(view.root, states[0])
         evaluation: Evaluation = ZeroEvaluation() if self.evaluation is None else self.evaluation
-        candidates: Knowledge = NoKnowledge()
-        if self.patterns:
-            known = knowledge_of(view.game)
-            candidates = known.candidates()
-            evaluation = known.evaluation() if self.evaluation is None else self.evaluation
-        candidates = candidates.with_memory(view.game)
+        candidates: Knowledge = NoKnowledge().with_memory(view.game)
         if hasattr(evaluation, "with_memory"):
             evaluation = cast("Any", evaluation).with_memory(view.game)
         return new_nodes(view.game, evaluation, candidates, states)
@@ -282,22 +265,9 @@ class AlphaBeta(SeededAgent):
 
     @announced
     def act(self, env: Any) -> int:
-        plain = planner_view(env, self.route, self.assume)
+        view = planner_view(env, self.route, self.assume)
         check_in_play(env)
-        if self.patterns and (known := knowledge_of(plain.game)).is_opening(plain):
-            chosen = known.play_opening(plain, self._think_elsewhere, self._rng)
-            self.statistics = None  # they describe another position
-            return chosen
-        return self._think(plain)
-
-    def _think_elsewhere(self, view: View) -> tuple[int, float]:
-        """The action to play, and its value."""
-        action = self._think(view)
-        return action, float(cast("Statistics", self.statistics).values[action])
-
-    def _think(self, plain: View) -> int:
         started = time.perf_counter()
-        view = self._search_view(plain)
         nodes = self._nodes(view)
         before_compiling = time.perf_counter()
         run = self._search_function(view, nodes)

@@ -51,7 +51,6 @@ GAMES = {
 }
 NETS = {"tictactoe": "tictactoe", "connect4": "connect4", "hex 7": "hex7", "hex 11": "hex11"}
 VARIANTS = (
-    "alphabeta:patterns=true",
     "alphabeta:route=environment",
     "distance:workers=2",
     "hex-alphabeta:evaluation=two-distance",
@@ -76,7 +75,7 @@ ONLY_IN = {
     "rhmcts": "gomoku tictactoe",
     "uct:threats=true": "gomoku tictactoe",
     "uct:implicit_minimax=0.3": "gomoku tictactoe",
-    "alphabeta:patterns=true": "gomoku tictactoe",
+    "gomoku-engine": "gomoku tictactoe",
 }
 """The games of an agent that does not play all of them."""
 ENGINES = {"gomocup": "rhmcts", "htp": "rave"}

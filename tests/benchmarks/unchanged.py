@@ -41,7 +41,7 @@ POSITIONS = {
 }
 """Games with their options, and where searches begin."""
 AGENTS = (
-    "alphabeta:depth=2; alphabeta:depth=2,patterns=true; distance; flat; grave; greedy; history; "
+    "alphabeta:depth=2; distance; flat; grave; greedy; history; "
     "lgr; mast; nrpa; quality; random; rave; rave:playout=bridges; rhmcts; rhmcts:eager=true,n=5; "
     "solver; transposition; ucb1-tuned; uct; uct:transpositions=true; uct:workers=2; "
     "uct:threats=true; uct:implicit_minimax=0.3; uct:playout=decisive; uct:route=interpreted; "

@@ -8,7 +8,7 @@ from agents.registry import make_agent
 
 
 @click.command()
-@click.option("--agent", default="rhmcts:seconds=5", help="What plays.")
+@click.option("--agent", default="gomoku-engine:seconds=5", help="What plays.")
 @agents_seed_option
 def gomocup(agent: str, seed: int | None) -> None:
     """Play Gomoku for a manager that speaks the Gomocup (Piskvork) protocol.

@@ -37,6 +37,7 @@ from agents.knowledge.gomoku.opening_play import (
     last_stone_to_add,
 )
 from hexenv import gomoku_v0
+from hexenv.common.messages import hundredths
 from hexenv.envs.aec import BoardEnv
 from hexenv.games.gomoku import RULES
 
@@ -108,7 +109,9 @@ class GomocupBrain(ProtocolServer):
         )
         self._rng = np.random.default_rng(seed)
         self._clock = GomocupClock()
-        self._problems: list[str] = []  # sent before the next answer, as INFO has none
+        self._remarks: list[str] = []  # lines before the next answer
+        self._told = 1  # moves whose value is told
+        self._shows_lines = False  # in the form that analysis boards read
         self._rule = RULES[0]  # perhaps a rule that is not played
         self._size: tuple[int, int] | None = None
         self._envs: dict[str, BoardEnv] = {}  # by rule, of the size
@@ -127,6 +130,8 @@ class GomocupBrain(ProtocolServer):
             "BOARD": lambda _: self._list(self._board),
             "SWAP2BOARD": lambda _: self._list(self._swap2),
             "INFO": self._info,
+            "YXNBEST": self._best_lines,
+            "YXSHOWINFO": self._show_lines,
             "ABOUT": self._about,
             "END": self._end,
         }
@@ -164,8 +169,7 @@ class GomocupBrain(ProtocolServer):
             self._stones = stones
         if not text:
             return ""
-        problems, self._problems = self._problems, []
-        lines = [*(f"MESSAGE {problem}" for problem in problems), " ".join(text.split())]
+        lines, self._remarks = [*self._remarks, " ".join(text.split())], []
         return "".join(f"{line}\n" for line in lines)
 
     # ---- games -----------------------------------------------------------------------------------
@@ -265,8 +269,56 @@ class GomocupBrain(ProtocolServer):
         env = self._board_env()
         self._arrange(env)
         cell, _ = self._search(env)
+        self._tell(cell)
         self._stones[cell] = MINE
         return self._text(cell)
+
+    # ---- analysis --------------------------------------------------------------------------------
+
+    def _best_lines(self, argument: str) -> str:
+        """Move, and tell the values of some of the best moves."""
+        count = whole_number(argument)
+        if not count:
+            raise ValueError(f"expected YXNBEST with a number of moves, got {argument!r:.60}")
+        agent: Any = self.agent
+        usual = getattr(agent, "lines", None)
+        self._told = count
+        try:
+            if usual is not None:
+                agent.lines = count
+            return self._move()
+        finally:
+            self._told = 1
+            if usual is not None:
+                agent.lines = usual
+
+    def _show_lines(self, argument: str) -> str:
+        self._shows_lines = True
+        return f"MESSAGE {self._label}"
+
+    def _tell(self, chosen: int) -> None:
+        """Write down what the search has found, for the lines before the answer."""
+        found = self.agent.statistics
+        if found is None or not found.principal_variation:
+            return
+        order = np.argsort(-np.where(found.visits > 0, found.values, -2.0), kind="stable").tolist()
+        cells = [chosen, *(cell for cell in order if cell != chosen and found.visits[cell] > 0)]
+        cells = cells[: self._told]
+        depth = len(found.principal_variation) if found.depth is None else found.depth
+        for number, cell in enumerate(cells):
+            value = hundredths(float(found.values[cell]), cell in found.proven_actions)
+            moves = found.principal_variation if number == 0 else [cell]
+            line = " ".join(map(self._text, moves))
+            self._remarks.append(f"MESSAGE depth {depth} value {value} line {line}")
+            if self._shows_lines:
+                told = {
+                    "PV": number, "NUMPV": len(cells), "DEPTH": depth, "SELDEPTH": len(moves),
+                    "TOTALNODES": found.simulations, "TOTALTIME": round(1000 * found.seconds),
+                    "SPEED": round(found.simulations_per_second), "EVAL": value,
+                    "WINRATE": (1 + found.values[cell]) / 2, "BESTLINE": line,
+                }  # fmt: skip
+                self._remarks += [f"INFO {key} {text}" for key, text in told.items()]
+                self._remarks.append("INFO PV DONE")
 
     def _search(self, env: BoardEnv, share: float = 1.0) -> tuple[int, float]:
         """The agent's action and its value, in a share of the time that is left for this answer."""
@@ -370,9 +422,11 @@ class GomocupBrain(ProtocolServer):
     def _set_rule(self, bits: int) -> None:
         wanted = next(name for name, bit in reversed(RULE_BITS.items()) if bits & bit == bit)
         if bits & CONTINUOUS:
-            self._problems.append("continuous games are not played: the first five ends the game")
+            self._remarks.append(
+                "MESSAGE continuous games are not played: the first five ends the game"
+            )
         if wanted not in RULES:
-            self._problems.append(f"the rule {wanted} is not played")
+            self._remarks.append(f"MESSAGE the rule {wanted} is not played")
         self._rule = wanted
 
     def _limit_memory(self, size: int) -> None:
@@ -385,7 +439,7 @@ class GomocupBrain(ProtocolServer):
             room = (size - RESERVED_MEMORY) // NODE_BYTES // agent.settings.workers
             nodes = min(nodes, max(room, FEWEST_NODES))
             if room < FEWEST_NODES:
-                self._problems.append(f"{size} bytes of memory are too few to hold to")
+                self._remarks.append(f"MESSAGE {size} bytes of memory are too few to hold to")
         if nodes != agent.planner.max_nodes:
             agent.reset()
             self.agent = agent = copy.deepcopy(agent)  # a copy has no trees yet

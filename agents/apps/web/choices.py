@@ -35,9 +35,15 @@ LIMITS: Final = {
     "level": (1, 6),
     "iterations": (1, 10_000),
     "neighbourhood": (1, 5),
+    "positions": (1, 20_000_000),
+    "lines": (1, 20),
 }
 """Bounds of numbers that decide about time and memory; other numbers are bounded by agents."""
-PATTERNS: Final = {"playout": r"[a-z0-9]+(\+[a-z0-9]+)*", "heuristics": "[1-9]*"}
+PATTERNS: Final = {
+    "playout": r"[a-z0-9]+(\+[a-z0-9]+)*",
+    "heuristics": "[1-9]*",
+    "without": r"[a-z+]*",
+}
 """What the texts of other parameters may look like; the agents look at them closely."""
 KEPT: Final = (
     "assume", "knowledge_at", "max_nodes", "route", "seed", "table_entries", "workers",
@@ -231,7 +237,7 @@ def bounded(text: str) -> str:
         given[key] = value
     known = parameters(agent_classes()[name])
     if "seconds" in known and "seconds" not in given:
-        has_budget = "simulations" in given or "depth" in given
+        has_budget = not {"simulations", "depth", "positions"}.isdisjoint(given)
         given["seconds"] = str(LIMITS["seconds"][1] if has_budget else DEFAULT_SECONDS)
     if "max_nodes" in known:
         given["max_nodes"] = str(MAX_NODES)

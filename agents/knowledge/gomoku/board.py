@@ -281,11 +281,12 @@ class PatternGame(NamedTuple):
         """Count a cell, on which a stone has been put, among the stones."""
         for side in range(2):
             state.counts[side, self.kind(state, side, cell)] -= 1
+            self.note_empty(state, side, int(state.codes[side, cell]), 0)
         code = int(state.codes[player, cell])
         state.codes[STONES, cell] = code
         state.codes[0, cell] = 0
         state.codes[1, cell] = 0
-        state.totals[player] += self.sum_scores(code)
+        self.note_stone(state, player, 0, code)
 
     def reclassify(self, state: State, cell: int) -> None:
         """Classify anew what a stone that has been put on a cell may have changed."""
@@ -321,10 +322,18 @@ class PatternGame(NamedTuple):
         after = code ^ ((before ^ found) << (4 * direction))
         state.codes[kept, cell] = after
         if is_stone:
-            state.totals[side] += self.scores[found] - self.scores[before]
+            self.note_stone(state, side, code, after)
         else:
+            self.note_empty(state, side, code, after)
             state.counts[side, self.kinds[side, code]] -= 1
             state.counts[side, self.kinds[side, after]] += 1
+
+    def note_stone(self, state: State, side: int, before: int, after: int) -> None:
+        """The code of a stone has changed."""
+        state.totals[side] += self.sum_scores(after) - self.sum_scores(before)
+
+    def note_empty(self, state: State, side: int, before: int, after: int) -> None:
+        """The code of an empty cell has changed; 0 where there is a stone now."""
 
     def classify_all(self, state: State) -> None:
         """Classify all that a position has, from its stones alone."""
@@ -352,9 +361,10 @@ class PatternGame(NamedTuple):
                 if owner == EMPTY:
                     state.codes[side, cell] = code
                     state.counts[side, self.kinds[side, code]] += 1
+                    self.note_empty(state, side, 0, code)
                 else:
                     state.codes[STONES, cell] = code
-                    state.totals[side] += self.sum_scores(code)
+                    self.note_stone(state, side, 0, code)
 
 
 def new(rules: Gomoku, scores: NDArray[np.int64] = PUBLISHED) -> PatternGame:
@@ -438,13 +448,20 @@ def list_fours(game: Any, state: State, side: int, out: Actions) -> int:
 @kernel
 def list_kinds(game: Any, state: State, side: int, least: int, most: int, out: Actions) -> int:
     """The cells where a stone of `side` makes one of these kinds, the greatest last; how many."""
-    found = 0
-    for kind in range(least, most + 1):
-        if state.counts[side, kind] > 0:
-            for cell in range(game.num_actions()):
-                if game.kind(state, side, cell) == kind and game.allows(state, side, cell):
-                    out[found] = cell
-                    found += 1
+    found, left = 0, count_kinds(state, side, least, most)
+    cell = 0
+    while left > 0:
+        kind = game.kind(state, side, cell)
+        if least <= kind <= most:
+            left -= 1
+            if game.allows(state, side, cell):
+                place = found
+                while place > 0 and game.kind(state, side, int(out[place - 1])) > kind:
+                    out[place] = out[place - 1]
+                    place -= 1
+                out[place] = cell
+                found += 1
+        cell += 1
     return found
 
 

@@ -244,17 +244,6 @@ def evaluate_board(game: Any, state: State, scale: float) -> float:
     return 0.999 * math.tanh(game.balance(state, player) / scale)
 
 
-@compiled
-class PatternEvaluation(NamedTuple):
-    """The board evaluation for `AlphaBeta`, over the game with patterns."""
-
-    scale: float = SCALE
-
-    def evaluate(self, game: Any, state: State, player: int) -> float:
-        found = evaluate_board(game, state, self.scale)
-        return found if game.to_play(state) == player else -found
-
-
 # ---- knowledge of a tree search ------------------------------------------------------------------
 
 

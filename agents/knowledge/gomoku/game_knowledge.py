@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 from agents.core.knowledge import GameKnowledge, SureWin
 from agents.knowledge.gomoku import opening_play
 from agents.knowledge.gomoku.board import PUBLISHED
-from agents.knowledge.gomoku.candidates import SCALE, Candidates, FourThreats, PatternEvaluation
+from agents.knowledge.gomoku.candidates import SCALE, FourThreats
 from agents.knowledge.gomoku.minimax import ImplicitMinimax
 from agents.knowledge.gomoku.threats import ThreatSolver
 from agents.knowledge.gomoku.view import PlainEvaluator, pattern_view
 from agents.planning.environment import View
 from agents.search.evaluator import Evaluator
-from agents.search.knowledge import Knowledge, NoKnowledge
+from agents.search.knowledge import NoKnowledge
 from agents.search.variant import Variant
 from agents.solvers.exhaustive import LineTactics
 from hexenv.games.gomoku import CARO, Gomoku
@@ -67,12 +67,6 @@ class GomokuKnowledge(GameKnowledge):
 
     def plain_evaluator(self, evaluator: Evaluator) -> Evaluator:
         return PlainEvaluator(evaluator)
-
-    def candidates(self) -> Knowledge:
-        return Candidates(budget=0)
-
-    def evaluation(self) -> PatternEvaluation:
-        return PatternEvaluation()
 
     def sure_win(self, view: View) -> SureWin | None:
         """A win of the player to move by threats; none is looked for in caro."""

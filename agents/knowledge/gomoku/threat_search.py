@@ -26,6 +26,7 @@ from agents.knowledge.gomoku.board import (
 )
 from hexenv.compiled import compiled, kernel
 from hexenv.games.base import NO_ACTION, Actions, State
+from hexenv.games.gomoku.patterns import NOTHING
 
 MOST_FOURS: Final = 100
 """How many fours of the attacker a line may have."""
@@ -58,9 +59,14 @@ class FourSearch(NamedTuple):
     paused: NDArray[np.int64]
     """``(1,)``: the depth at which the last search stopped because its budget had ended; -1 if it
     came to its end."""
+    least_beside: int = NOTHING
+    """Single fours are tried only if they build something beside: if their second best class is at
+    least this one. With `NOTHING` all are; only then `NO_WIN` is sure."""
 
 
-def new_four_search(game: PatternGame, memory: int = 1 << 14) -> FourSearch:
+def new_four_search(
+    game: PatternGame, memory: int = 1 << 14, least_beside: int = NOTHING
+) -> FourSearch:
     """The arrays of a search; `memory` failures are remembered, a power of two."""
     return FourSearch(
         np.zeros(MOST_FOURS + 1, game.state_dtype).view(np.recarray),
@@ -71,15 +77,37 @@ def new_four_search(game: PatternGame, memory: int = 1 << 14) -> FourSearch:
         np.zeros(memory, np.int64),
         np.zeros(1, np.int64),
         np.full(1, -1, np.int64),
+        least_beside,
     )
 
 
 @kernel
-def list_attacks(game: Any, state: State, side: int, out: Actions) -> int:
-    """The fours that `side` may play for a win by fours: where the other wins next, only there."""
+def keep_building(game: Any, state: State, side: int, least: int, count: int, out: Actions) -> int:
+    """Drop the single fours with less than two classes of at least this one; how many are left."""
+    if least == NOTHING:
+        return count
+    kept = 0
+    for i in range(count):
+        code = int(state.codes[side, out[i]])
+        found = 0
+        for direction in range(4):
+            found += int((code >> (4 * direction)) & 15 >= least)
+        if found > 1 or game.kind(state, side, int(out[i])) >= TWO_FOURS:
+            out[kept] = out[i]
+            kept += 1
+    return kept
+
+
+@kernel
+def list_attacks(game: Any, state: State, side: int, least_beside: int, out: Actions) -> int:
+    """The fours that `side` may play for a win by fours: where the other wins next, only there.
+
+    `least_beside`: see `FourSearch`.
+    """
     other = 1 - side
     if state.counts[other, WINS] == 0:
-        return list_fours(game, state, side, out)
+        count = list_fours(game, state, side, out)
+        return keep_building(game, state, side, least_beside, count, out)
     if state.counts[other, WINS] == 1:
         cell = find_kind(game, state, other, WINS, 0)
         if makes_four(game.kind(state, side, cell)) and game.allows(state, side, cell):
@@ -137,7 +165,8 @@ def open_position(game: Any, state: State, search: FourSearch, depth: int) -> bo
     if search.failures[key & (search.failures.size - 1)] == key:
         return False
     search.cut[depth] = False
-    search.left[depth] = list_attacks(game, state, game.to_play(state), search.attacks[depth])
+    side, attacks = game.to_play(state), search.attacks[depth]
+    search.left[depth] = list_attacks(game, state, side, search.least_beside, attacks)
     return search.left[depth] > 0
 
 
@@ -169,7 +198,9 @@ def try_four(game: Any, search: FourSearch, depth: int, side: int) -> int:
     if state.counts[other, WINS] > 0 or state.counts[side, WINS] == 0:
         return -1
     answer = find_kind(game, state, side, WINS, 0)
-    five = find_kind(game, state, side, WINS, answer + 1)
+    five = NO_ACTION
+    if state.counts[side, WINS] > 1:
+        five = find_kind(game, state, side, WINS, answer + 1)
     search.line[2 * depth] = cell
     search.line[2 * depth + 1] = answer
     if not game.allows(state, other, answer):

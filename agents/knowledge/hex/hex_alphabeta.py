@@ -123,7 +123,7 @@ class HexAlphaBeta(AlphaBeta):
     ) -> None:
         self.width, self.connections = width, connections
         found = TwoDistance() if evaluation == "two-distance" else Resistance(connections)
-        super().__init__(depth, found, seconds, False, route, seed, assume)
+        super().__init__(depth, found, seconds, route, seed, assume)
 
     @property
     def tries_all(self) -> bool:

@@ -1,0 +1,217 @@
+"""What the Gomoku engine's search keeps: a node for every ply, a table of positions, and so on."""
+
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.knowledge.gomoku.threat_search import (
+    FourSearch,
+    Scratch,
+    new_four_search,
+    new_scratch,
+)
+from hexenv.compiled import compiled, kernel
+from hexenv.games.base import NO_ACTION
+from hexenv.games.gomoku.patterns import OPEN_TWO
+
+WIN: Final = 30_000
+"""The value of a win on the board."""
+LEAST_WIN: Final = 29_000
+"""The least value of a proven win."""
+PRESUMED: Final = 20_000
+"""The most that a win is worth when some of the other side's moves were left out."""
+LARGEST: Final = 10_000
+"""The largest value of the evaluation."""
+INFINITE: Final = 32_000
+UNDECIDED: Final = -(2**20)
+"""In the place of a value: the node's moves have to be tried."""
+
+MOST_PLIES: Final = 60
+"""How far from the root the search looks."""
+NEW, NULL, REDUCED, NARROW, FULL = range(5)
+"""How the node's last child is searched: none yet; after a null move; less deep; with the narrowest
+window; with the whole window."""
+
+NODE: Final = np.dtype(
+    [
+        ("alpha", np.int32),
+        ("beta", np.int32),
+        ("depth", np.int32),
+        ("best", np.int32),
+        ("first_alpha", np.int32),
+        ("static", np.int32),
+        ("best_move", np.int32),
+        ("move", np.int32),
+        ("count", np.int32),
+        ("tried", np.int32),
+        ("stage", np.int8),
+        ("complete", np.bool_),
+        ("after_null", np.bool_),
+        ("quiet", np.bool_),
+    ],
+    align=True,
+)
+
+EXACT, AT_LEAST, AT_MOST = range(3)
+NO_KEY: Final = -1
+NUM_CONTROLS: Final = 2
+PLY, POSITIONS = range(NUM_CONTROLS)
+"""Where the search is, and how many positions it has looked at."""
+
+
+class Rules(NamedTuple):
+    """Which rules of pruning and ordering a search uses; each can be left out, for ablations."""
+
+    table: bool = True
+    """Known positions are not searched again, and their best move comes first."""
+    history: bool = True
+    """Moves that refuted others come early."""
+    fours: bool = True
+    """A win by continuous fours ends a line."""
+    answers: bool = True
+    """At the end of a line a threat is still answered."""
+    nulls: bool = True
+    """A position that is good enough without a move is cut off."""
+    reductions: bool = True
+    """Late moves are searched less deep first."""
+    margins: bool = True
+    """Near the end of a line, positions far outside of the window are cut off."""
+    counts: bool = True
+    """There the last moves are left out."""
+
+
+@compiled
+class Engine(NamedTuple):
+    """The arrays of a search; `new_engine` makes one."""
+
+    rules: Rules
+    states: Any
+    """``(MOST_PLIES + 2,)``: the positions, the root's first."""
+    nodes: Any
+    """``(MOST_PLIES + 2,)`` of `NODE`."""
+    moves: NDArray[np.int32]
+    """``(MOST_PLIES + 2, cells)``."""
+    promise: NDArray[np.int32]
+    """``(MOST_PLIES + 2, cells)``: the greatest is tried first."""
+    killers: NDArray[np.int32]
+    """``(MOST_PLIES + 3, 2)``."""
+    history: NDArray[np.int32]
+    """``(2, cells)``: how often a move has refuted the other side's, by depth."""
+    order: NDArray[np.int32]
+    """``(65536,)``: what a code promises."""
+    reduction: NDArray[np.int32]
+    """``(64, 64)``: by depth and how many moves were tried before."""
+    keys: NDArray[np.int64]
+    """``(2 ** n,)``: the table's positions."""
+    entries: NDArray[np.int64]
+    """``(2 ** n,)``: value, depth, bound and move of each."""
+    fours: FourSearch
+    all_fours: FourSearch
+    """For the root."""
+    scratch: Scratch
+    root_values: NDArray[np.int32]
+    """``(cells,)``: of each root move of this search, a bound or its value; -`INFINITE`: none."""
+    barred: NDArray[np.bool_]
+    """``(cells,)``: root moves that are not looked at."""
+    control: NDArray[np.int64]
+    """``(NUM_CONTROLS,)``."""
+
+
+def new_engine(game: Any, order: NDArray[np.int32], size: int, rules: Rules) -> Engine:
+    """The arrays of a search with a table of `size` entries, a power of two."""
+    plies, cells = MOST_PLIES + 2, game.num_actions()
+    depths, numbers = np.ogrid[1:65, 1:65]
+    reduction = np.floor(0.6 + np.log(depths) * np.log(numbers) / 2.0).astype(np.int32)
+    return Engine(
+        rules,
+        np.zeros(plies, game.state_dtype).view(np.recarray),
+        np.zeros(plies, NODE).view(np.recarray),
+        np.zeros((plies, cells), np.int32),
+        np.zeros((plies, cells), np.int32),
+        np.full((plies + 1, 2), NO_ACTION, np.int32),
+        np.zeros((2, cells), np.int32),
+        order,
+        reduction,
+        np.full(size, NO_KEY, np.int64),
+        np.zeros(size, np.int64),
+        new_four_search(game, 1 << 16, OPEN_TWO),
+        new_four_search(game, 1 << 14),
+        new_scratch(game),
+        np.full(cells, -INFINITE, np.int32),
+        np.zeros(cells, np.bool_),
+        np.zeros(NUM_CONTROLS, np.int64),
+    )
+
+
+# ---- the table -----------------------------------------------------------------------------------
+
+
+@kernel
+def look_up(game: Any, engine: Engine, ply: int) -> tuple[int, int]:
+    """What the table knows of a position: a value or `UNDECIDED`, and the best move."""
+    node = engine.nodes[ply]
+    key = game.position_hash(engine.states[ply])
+    place = key & (engine.keys.size - 1)
+    for i in range(2):
+        if engine.keys[place ^ i] == key:
+            entry = engine.entries[place ^ i]
+            move = int(entry & 1023) - 1
+            bound = (entry >> 10) & 3
+            depth = ((entry >> 12) & 255) - 64
+            value = int(entry >> 20) - 2**16
+            is_proven = abs(value) >= LEAST_WIN
+            if value >= PRESUMED - 1000:
+                value -= ply
+            elif value <= 1000 - PRESUMED:
+                value += ply
+            decides = (
+                bound == EXACT
+                or (bound == AT_LEAST and value >= node.beta)
+                or (bound == AT_MOST and value <= node.alpha)
+            )
+            if decides and (depth >= node.depth or is_proven):
+                return value, move
+            return UNDECIDED, move
+    return UNDECIDED, NO_ACTION
+
+
+@kernel
+def store(
+    game: Any, engine: Engine, ply: int, value: int, depth: int, bound: int, move: int
+) -> None:
+    """Put a position into the table, in the place of the one that was searched less deep."""
+    key = game.position_hash(engine.states[ply])
+    place = key & (engine.keys.size - 1)
+    first, second = engine.keys[place], engine.keys[place ^ 1]
+    if first != key and (second == key or ((engine.entries[place] >> 12) & 255) > depth + 64):
+        place ^= 1
+    if value >= PRESUMED - 1000:
+        value += ply
+    elif value <= 1000 - PRESUMED:
+        value -= ply
+    engine.keys[place] = key
+    engine.entries[place] = (
+        (move + 1) | bound << 10 | min(max(depth + 64, 0), 255) << 12 | (value + 2**16) << 20
+    )
+
+
+@kernel
+def note_line(game: Any, engine: Engine, out: NDArray[np.int32]) -> int:
+    """The principal variation as the table has it; how many moves."""
+    scratch = engine.scratch.trial
+    game.copy(engine.states[0], scratch[0])
+    count = 0
+    while count < out.size and not game.is_terminal(scratch[0]):
+        key = game.position_hash(scratch[0])
+        place = key & (engine.keys.size - 1)
+        move = NO_ACTION
+        for i in range(2):
+            if engine.keys[place ^ i] == key:
+                move = int(engine.entries[place ^ i] & 1023) - 1
+        if move == NO_ACTION:
+            break
+        out[count] = move
+        count += 1
+        game.step(scratch[0], move)
+    return count
