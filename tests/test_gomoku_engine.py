@@ -123,7 +123,7 @@ def loses_to(env, agent, rng, replies):
     return []
 
 
-@pytest.mark.compiled
+@pytest.mark.compiled(only=True)
 @pytest.mark.parametrize("rule", RULES)
 def test_announced_wins_hold_against_every_answer(rule):
     rng = np.random.default_rng(5)
@@ -137,7 +137,7 @@ def test_announced_wins_hold_against_every_answer(rule):
             seen += 1
 
 
-@pytest.mark.compiled
+@pytest.mark.compiled(only=True)
 @pytest.mark.parametrize("rule", RULES)
 def test_wins_by_fours_are_seen_at_once(rule):
     rng = np.random.default_rng(11)
@@ -187,7 +187,7 @@ def test_interpreted_and_compiled_play_alike():
         np.testing.assert_array_equal(first.values, second.values)
 
 
-@pytest.mark.compiled
+@pytest.mark.compiled(only=True)
 @pytest.mark.parametrize("name", Rules._fields)
 def test_a_rule_left_out_changes_no_proof(name):
     rng = np.random.default_rng(6)
@@ -205,7 +205,7 @@ def test_a_rule_left_out_changes_no_proof(name):
         assert {1, -1} - set(proofs)  # never one of each
 
 
-@pytest.mark.compiled
+@pytest.mark.compiled(only=True)
 def test_several_lines_have_values():
     env = random_env(np.random.default_rng(8), plies=6)
     agent = GomokuEngine(depth=4, lines=4)
@@ -219,7 +219,7 @@ def test_several_lines_have_values():
     assert one.statistics.visits.sum() >= 1
 
 
-@pytest.mark.compiled
+@pytest.mark.compiled(only=True)
 @pytest.mark.parametrize("rule", RULES)
 def test_what_is_called_proven_of_each_move_holds(rule):
     """A move proven to win is played out; after one proven to lose the other side wins so."""
@@ -247,7 +247,7 @@ def test_what_is_called_proven_of_each_move_holds(rule):
             seen[value] += 1
 
 
-@pytest.mark.compiled
+@pytest.mark.compiled(only=True)
 def test_a_loss_is_proven_only_where_all_moves_were_tried():
     moves = "h8 g8 i8 i7 j8 l10 k10 a1 k11 o1 c3 b3 d3 a15 e3 o15 f5 h1 f6"
     env = gomoku_v0.env()
@@ -261,7 +261,7 @@ def test_a_loss_is_proven_only_where_all_moves_were_tried():
     assert agent.statistics.proven == -1
 
 
-@pytest.mark.compiled
+@pytest.mark.compiled(only=True)
 def test_budgets_and_lines_are_kept():
     env = random_env(np.random.default_rng(9), plies=6)
     agent = GomokuEngine(positions=3000)
