@@ -148,32 +148,40 @@ def new_engine(game: Any, order: NDArray[np.int32], size: int, rules: Rules) -> 
 
 
 @kernel
-def look_up(game: Any, engine: Engine, ply: int) -> tuple[int, int]:
-    """What the table knows of a position: a value or `UNDECIDED`, and the best move."""
-    node = engine.nodes[ply]
-    key = game.position_hash(engine.states[ply])
+def find_entry(engine: Engine, key: int) -> int:
+    """Where the table has a position; -1: nowhere."""
     place = key & (engine.keys.size - 1)
     for i in range(2):
         if engine.keys[place ^ i] == key:
-            entry = engine.entries[place ^ i]
-            move = int(entry & 1023) - 1
-            bound = (entry >> 10) & 3
-            depth = ((entry >> 12) & 255) - 64
-            value = int(entry >> 20) - 2**16
-            is_proven = abs(value) >= LEAST_WIN
-            if value >= PRESUMED - 1000:
-                value -= ply
-            elif value <= 1000 - PRESUMED:
-                value += ply
-            decides = (
-                bound == EXACT
-                or (bound == AT_LEAST and value >= node.beta)
-                or (bound == AT_MOST and value <= node.alpha)
-            )
-            if decides and (depth >= node.depth or is_proven):
-                return value, move
-            return UNDECIDED, move
-    return UNDECIDED, NO_ACTION
+            return place ^ i
+    return -1
+
+
+@kernel
+def look_up(game: Any, engine: Engine, ply: int) -> tuple[int, int]:
+    """What the table knows of a position: a value or `UNDECIDED`, and the best move."""
+    node = engine.nodes[ply]
+    place = find_entry(engine, game.position_hash(engine.states[ply]))
+    if place < 0:
+        return UNDECIDED, NO_ACTION
+    entry = engine.entries[place]
+    move = int(entry & 1023) - 1
+    bound = (entry >> 10) & 3
+    depth = ((entry >> 12) & 255) - 64
+    value = int(entry >> 20) - 2**16
+    is_proven = abs(value) >= LEAST_WIN
+    if value >= PRESUMED - 1000:
+        value -= ply
+    elif value <= 1000 - PRESUMED:
+        value += ply
+    decides = (
+        bound == EXACT
+        or (bound == AT_LEAST and value >= node.beta)
+        or (bound == AT_MOST and value <= node.alpha)
+    )
+    if decides and (depth >= node.depth or is_proven):
+        return value, move
+    return UNDECIDED, move
 
 
 @kernel
@@ -203,12 +211,8 @@ def note_line(game: Any, engine: Engine, out: NDArray[np.int32]) -> int:
     game.copy(engine.states[0], scratch[0])
     count = 0
     while count < out.size and not game.is_terminal(scratch[0]):
-        key = game.position_hash(scratch[0])
-        place = key & (engine.keys.size - 1)
-        move = NO_ACTION
-        for i in range(2):
-            if engine.keys[place ^ i] == key:
-                move = int(engine.entries[place ^ i] & 1023) - 1
+        place = find_entry(engine, game.position_hash(scratch[0]))
+        move = NO_ACTION if place < 0 else int(engine.entries[place] & 1023) - 1
         if move == NO_ACTION:
             break
         out[count] = move

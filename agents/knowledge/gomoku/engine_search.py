@@ -2,7 +2,7 @@
 
 The search is a principal variation search: the first move of a position gets the whole window, the
 others only have to be shown to be worse. It is no recursion, so that it can stop at any position
-for a look at the clock and go on later. Every ply has a `Node`; `search` opens nodes, chooses their
+for a look at the clock and go on later. Every ply has a `NODE`; `search` opens nodes, chooses their
 children and closes them.
 
 Values are whole numbers for the player to move. `WIN` less the plies to it is a proven win: the
