@@ -161,7 +161,7 @@ def test_the_search_stops_anywhere_and_goes_on():
             position = random_position(rng, game.rules, 10)
         found = []
         for budget in (10**9, 1, 7):
-            engine = new_engine(game, valued.promises(), 1 << 12, Rules())
+            engine = new_engine(game, 1 << 12, Rules())
             engine.states[0] = board.state_of(game, position)
             for depth in range(1, 5):
                 begin(engine, depth, -INFINITE, INFINITE)

@@ -25,7 +25,7 @@ from agents.knowledge.gomoku.engine_memory import (
 )
 from agents.knowledge.gomoku.engine_search import begin, search
 from agents.knowledge.gomoku.opening_play import after_opening, opening_action
-from agents.knowledge.gomoku.valued import SCALE, ValuedGame, promises, valued_view
+from agents.knowledge.gomoku.valued import SCALE, ValuedGame, valued_view
 from agents.planning.environment import View, check_in_play
 from agents.planning.view import Assumption, Route, planner_view
 from hexenv.common.messages import not_one_of
@@ -134,7 +134,7 @@ class GomokuEngine(SeededAgent):
         game = cast("ValuedGame", view.game)
         if self._kept is None or self._kept[0] is not game or self._kept[1] != view.compiles:
             size = 1 << (self.table_entries.bit_length() - 1)
-            engine = new_engine(game, promises(), size, self._rules)
+            engine = new_engine(game, size, self._rules)
             self._kept = game, view.compiles, engine
         engine = self._kept[2]
         engine.states[0] = view.root

@@ -98,8 +98,6 @@ class Engine(NamedTuple):
     """``(MOST_PLIES + 3, 2)``."""
     history: NDArray[np.int32]
     """``(2, cells)``: how often a move has refuted the other side's, by depth."""
-    order: NDArray[np.int32]
-    """``(65536,)``: what a code promises."""
     reduction: NDArray[np.int32]
     """``(64, 64)``: by depth and how many moves were tried before."""
     keys: NDArray[np.int64]
@@ -118,7 +116,7 @@ class Engine(NamedTuple):
     """``(NUM_CONTROLS,)``."""
 
 
-def new_engine(game: Any, order: NDArray[np.int32], size: int, rules: Rules) -> Engine:
+def new_engine(game: Any, size: int, rules: Rules) -> Engine:
     """The arrays of a search with a table of `size` entries, a power of two."""
     plies, cells = MOST_PLIES + 2, game.num_actions()
     depths, numbers = np.ogrid[1:65, 1:65]
@@ -131,7 +129,6 @@ def new_engine(game: Any, order: NDArray[np.int32], size: int, rules: Rules) -> 
         np.zeros((plies, cells), np.int32),
         np.full((plies + 1, 2), NO_ACTION, np.int32),
         np.zeros((2, cells), np.int32),
-        order,
         reduction,
         np.full(size, NO_KEY, np.int64),
         np.zeros(size, np.int64),

@@ -140,7 +140,7 @@ def open_node(game: Any, engine: Engine, ply: int) -> int:
         if node.alpha >= node.beta:
             return int(node.alpha)
         if ply >= MOST_PLIES:
-            return limited(game.evaluate(state, player))
+            return limited(game.balance(state, player))
     return open_in_play(game, engine, ply)
 
 
@@ -163,7 +163,7 @@ def open_in_play(game: Any, engine: Engine, ply: int) -> int:
         engine.promise[ply, 0] = 0
         node.count = 1
         return UNDECIDED
-    node.static = limited(game.evaluate(state, player))
+    node.static = limited(game.balance(state, player))
     is_threatened = has_allowed(game, state, other, TWO_FOURS, OPENS_FOUR)
     if node.depth <= 0 and ply > 0 and not is_threatened and node.static >= node.beta:
         return int(node.static)
@@ -326,8 +326,7 @@ def set_promise(game: Any, engine: Engine, ply: int, first: int) -> None:
     player = game.to_play(state)
     for i in range(node.count):
         cell = int(engine.moves[ply, i])
-        own, theirs = state.codes[player, cell], state.codes[1 - player, cell]
-        found = 2 * engine.order[own] + engine.order[theirs]
+        found = 2 * game.point(state, player, cell) + game.point(state, 1 - player, cell)
         if engine.rules.history:
             found += min(engine.history[player, cell] >> 3, 400)
             if cell == engine.killers[ply, 0]:

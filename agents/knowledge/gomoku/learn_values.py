@@ -4,12 +4,13 @@ r"""Learns the weights of `agents.knowledge.gomoku.valued` from data of `hexenv 
     RANDOM="--opening-plies 8 --temperature 0"
     hexenv data gomoku --agent $A --games 5000 --to free $RANDOM --seed 2
     hexenv data gomoku --agent $A --games 2500 --to standard $RANDOM --seed 3 --option rule=standard
-    python -m agents.knowledge.gomoku.learn_values free standard
+    hexenv data gomoku --agent $A --games 2500 --to renju $RANDOM --seed 4 --option rule=renju
+    python -m agents.knowledge.gomoku.learn_values free standard renju
 
 The games of freestyle were played with weights of an earlier round, 6,000 games of 1,000 positions
-a move, which are learnt from as well; those of standard with the first of freestyle. (The search
-has become better since, so that these commands play other games.) Renju has the weights of
-standard: its own were not learnt yet.
+a move, which are learnt from as well; those of standard with the first of freestyle; those of renju
+with the weights of standard. (The search has become better since, so that these commands play other
+games.)
 
 The outcome of a game is explained by each of its positions that the search would evaluate: the
 logarithm of the odds that the player to move wins is linear in the weights (Texel's method;

@@ -34,9 +34,9 @@ from hexenv.games.gomoku.patterns import PATTERNS
 from hexenv.games.gomoku.stone_lines import MAX_SIZE, NUM_LINES
 
 FILE: Final = Path(__file__).with_name("values.json")
-MOVES: Final = 0
-WAITS: Final = 1
-"""Whether a side is to move: the second index of a table of values."""
+MOVES, WAITS, TRIES = range(3)
+"""The second index of a table of scores: values for the side to move and for the one who waits, and
+what a stone on a cell promises."""
 SCALE: Final = 200.0
 """Units of values by which the logarithm of the odds to win grows by 1."""
 LARGEST_SUM: Final = 8_000
@@ -51,7 +51,7 @@ NUM_WEIGHTS: Final = NUM_CLASSES + len(PAIRS)
 class ValuedGame(PatternGame):
     """A game with patterns whose states know the values of their empty cells.
 
-    `scores` is ``(2, 2, 65536) int16``: by side and by `MOVES` or `WAITS`, the value of every code.
+    `scores` is ``(2, 3, 65536) int16``: by side and by `MOVES`, `WAITS` or `TRIES`, of every code.
     """
 
     __slots__ = ()
@@ -72,9 +72,12 @@ class ValuedGame(PatternGame):
             change = self.scores[side, role, after] - self.scores[side, role, before]
             state.totals[side, role] += change
 
-    def evaluate(self, state: State, player: int) -> int:
-        """The value for `player`, who is to move, in units of 1 / `SCALE`."""
-        return int(state.totals[player, MOVES] - state.totals[1 - player, WAITS])
+    def point(self, state: State, side: int, cell: int) -> int:
+        return int(self.scores[side, TRIES, state.codes[side, cell]])
+
+    def balance(self, state: State, side: int) -> int:
+        """The value for `side`, who is to move, in units of 1 / `SCALE`."""
+        return int(state.totals[side, MOVES] - state.totals[1 - side, WAITS])
 
 
 def classes_of_codes() -> NDArray[np.int64]:
@@ -106,9 +109,10 @@ def table_of(weights: NDArray[np.float64]) -> NDArray[np.int16]:
 
 
 @functools.cache
-def learnt(rule: str) -> NDArray[np.int16]:
-    """The table of a rule, from the file."""
-    return table_of(np.array(read_object(FILE)[rule], np.float64))
+def scores_of(rule: str) -> NDArray[np.int16]:
+    """The scores of a rule: the values from the file, and what codes promise."""
+    values = table_of(np.array(read_object(FILE)[rule], np.float64))
+    return np.concatenate([values, np.tile(promises(), (2, 1, 1))], axis=1)
 
 
 @functools.lru_cache(maxsize=8)
@@ -116,7 +120,7 @@ def valued_game(rules: Gomoku) -> ValuedGame:
     """The game of some rules, with the learnt values."""
     start = np.zeros(1, ValuedGame.state_dtype).view(np.recarray)
     plain = board.new(rules)  # refuses caro
-    game = ValuedGame(*plain._replace(scores=learnt(rule_name(rules.rule)), start=start))
+    game = ValuedGame(*plain._replace(scores=scores_of(rule_name(rules.rule)), start=start))
     rules.initial(start[0])
     game.classify_all(start[0])
     return game
@@ -134,11 +138,10 @@ PROMISES: Final = (0, 2, 6, 8, 20, 24, 50, 60, 62, 100, 400, 800, 0)
 FORKS: Final = ((FOUR_THREE, 300), (DOUBLE_THREE, 150))
 
 
-@functools.cache
-def promises() -> NDArray[np.int32]:
+def promises() -> NDArray[np.int16]:
     """``(65536,)``: what a stone on a cell with a code promises."""
-    points: Any = np.array(PROMISES, np.int32)[np.minimum(classes_of_codes(), NUM_CLASSES - 1)]
-    found = points.sum(axis=1)
+    points: Any = np.array(PROMISES, np.int16)[np.minimum(classes_of_codes(), NUM_CLASSES - 1)]
+    found = points.sum(axis=1, dtype=np.int16)
     for kind, more in FORKS:
         found += more * (KINDS_OF[0][1] == kind)
-    return found.astype(np.int32)
+    return found.astype(np.int16)
