@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from agents.apps.cli import main
 from agents.arena import Tournament
-from agents.arena.balance import is_balanced, score_openings
+from agents.arena.balance import expected_openings, is_balanced, score_openings
 from agents.arena.bench import openings_of
 from agents.arena.opening_files import read_openings
 from agents.arena.recommended import boards
@@ -60,6 +60,23 @@ def test_openings_of_files(tmp_path):
     text.write_text("# nothing\n")
     with pytest.raises(ValueError, match=r"list\.txt: expected an opening"):
         read_openings(text, "hex")
+
+
+def test_what_the_solver_expects_is_what_it_scores():
+    expected = expected_openings("solver", "tictactoe", plies=2, count=100)
+    scored = score_openings("solver", "tictactoe", plies=2, count=100, games=2, workers=0)
+    assert [one[:2] for one in expected] == [one[:2] for one in scored]
+    odd = expected_openings("solver", "tictactoe", plies=1, count=9)
+    assert [one.score for one in odd] == [0.5] * 3  # a corner, an edge, the centre
+
+
+def test_openings_from_the_middle():
+    found = expected_openings("solver", "tictactoe", plies=1, middle=0)
+    assert [one.moves for one in found] == ["5"]
+    with pytest.raises(ValueError, match="opening of 2 plies"):
+        expected_openings("solver", "tictactoe", plies=2, middle=0)
+    with pytest.raises(ValueError, match="agent with values"):
+        expected_openings("random", "tictactoe", plies=1)
 
 
 def test_balanced_are_those_that_perfect_play_draws():

@@ -161,7 +161,7 @@ ARTEFACTS = {"build", "dist", "htmlcov", "venv", "__pycache__"}
 DATA = (
     r"hexenv/py\.typed|agents/py\.typed|agents/arena/positions/.*|"
     r"agents/arena/(which_agent|anchors)\.toml|agents/arena/balanced/[\w-]+\.txt|"
-    r"agents/knowledge/connect4/book\.npz|agents/knowledge/gomoku/values\.json|"
+    r"agents/knowledge/connect4/book\.npz|agents/knowledge/gomoku/(values\.json|first_stones\.txt)|"
     r"agents/knowledge/hex/(priors\.npz|(openings|pattern_tables)\.json)|"
     r"agents/learning/nets/[\w-]+\.safetensors|agents/apps/web/static/\w+\.(html|js|css)"
 )

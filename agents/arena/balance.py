@@ -10,7 +10,7 @@ from agents.arena.results import PlayedGame, Result
 from agents.arena.running import TournamentRun
 from agents.arena.specification import Entrant, Tournament
 from agents.arena.standings import expect_no_failure
-from agents.registry import make_environment
+from agents.registry import make_agent, make_environment
 from hexenv.envs.aec import BoardEnv
 from hexenv.games import notation
 from hexenv.games.base import Game
@@ -26,7 +26,8 @@ class ScoredOpening(NamedTuple):
 
     Attributes:
         moves: In the notation of the game.
-        score: Points for a game of the side that begins, 0 to 1.
+        score: Points for a game of the side that begins, 0 to 1; what the agent expects, if none
+            was played.
         games: How many were played.
     """
 
@@ -46,6 +47,7 @@ def score_openings(
     results: str | os.PathLike[str] | None = None,
     workers: int | None = None,
     report: Callable[[int, int], object] = lambda _played, _all: None,
+    middle: int | None = None,
 ) -> list[ScoredOpening]:
     """Let an agent play both sides of random openings.
 
@@ -65,6 +67,7 @@ def score_openings(
         results: File of the games, from which a run that was stopped goes on.
         workers: Processes; 0: none, None: as many as processors.
         report: Called after each game with the number of games played and of all.
+        middle: See `agents.arena.openings.RandomOpenings`.
 
     Returns:
         The openings in the order in which they were drawn.
@@ -75,16 +78,12 @@ def score_openings(
     """
     if games < 2 or games % 2:
         raise ValueError(f"expected an even number of games, got {games}")
-    rules, openings = drawn_openings(game, options, plies, count, seed)
+    rules, openings = drawn_openings(game, options, plies, count, seed, middle)
+    both, pairs = [Entrant("one", agent), Entrant("other", agent)], len(openings) * games // 2
     tournament = Tournament(
-        game,
-        [Entrant("one", agent), Entrant("other", agent)],
-        kind="pair",
-        pairs=len(openings) * games // 2,
-        seed=seed,
-        options=options,
+        game, both, kind="pair", pairs=pairs, seed=seed, options=options,
         openings=list(openings.values()),
-    )
+    )  # fmt: skip
     with closing(TournamentRun(tournament, results, workers=workers)) as run:
         for _ in run:
             report(len(run.results), tournament.games)
@@ -106,13 +105,51 @@ def _points(rules: Game, results: Iterable[Result]) -> dict[int, list[float]]:
     return found
 
 
+def expected_openings(
+    agent: str,
+    game: str,
+    options: Sequence[str] = (),
+    plies: int = 2,
+    count: int = 100,
+    seed: int = 0,
+    report: Callable[[int, int], object] = lambda _done, _all: None,
+    middle: int | None = None,
+) -> list[ScoredOpening]:
+    """Ask an agent what it expects of random openings; the arguments are those of `score_openings`.
+
+    An engine that always plays the same game needs this.
+
+    Raises:
+        ValueError: As there, or the agent has no values.
+    """
+    _, openings = drawn_openings(game, options, plies, count, seed, middle)
+    env, player, found = make_environment(game, options), make_agent(agent), list[ScoredOpening]()
+    for text in openings.values():
+        env.reset(seed=seed, options={"moves": text})
+        player.reset(seed)
+        action = player.act(env)
+        statistics = getattr(player, "statistics", None)
+        if statistics is None:
+            raise ValueError(f"expected an agent with values of its moves, got {agent}")
+        value = float(statistics.values[action])
+        is_first = env.agent_selection == env.possible_agents[0]
+        found.append(ScoredOpening(text, (1 + (value if is_first else -value)) / 2, 0))
+        report(len(found), len(openings))
+    return found
+
+
 def is_balanced(opening: ScoredOpening) -> bool:
     """Whether the side that begins has scored within `BALANCED`."""
     return BALANCED[0] <= opening.score <= BALANCED[1]
 
 
 def drawn_openings(
-    game: str, options: Sequence[str], plies: int, count: int, seed: int
+    game: str,
+    options: Sequence[str],
+    plies: int,
+    count: int,
+    seed: int,
+    middle: int | None = None,
 ) -> tuple[Game, dict[int, str]]:
     """The rules of a game, and random openings, no two of them images of each other.
 
@@ -124,7 +161,7 @@ def drawn_openings(
     if not isinstance(env.unwrapped, BoardEnv):
         raise ValueError(f"expected a game by the rules of hexenv, got {game}")
     rules = env.unwrapped.game
-    openings = RandomOpenings(opening_view(env, plies), plies, seed)
+    openings = RandomOpenings(opening_view(env, plies), plies, seed, middle=middle)
     found: dict[int, str] = {}
     for number in range(DRAWN_FOR_ONE * count):
         actions = openings[number]

@@ -48,12 +48,27 @@ class RandomOpenings:
     and the player to move cannot win at once. When no new one is found, the known ones are used
     again in turn.
 
+    Args:
+        view: From `opening_view`.
+        plies: Of an opening.
+        seed: Of all openings.
+        pairing: The number of the pairing.
+        middle: At most how far from the middle of the board stones are, in rows and columns.
+
     Raises:
         ValueError: If there is no opening of so many plies.
     """
 
-    def __init__(self, view: View | None, plies: int, seed: int, pairing: int = 0) -> None:
+    def __init__(
+        self,
+        view: View | None,
+        plies: int,
+        seed: int,
+        pairing: int = 0,
+        middle: int | None = None,
+    ) -> None:
         self._view, self._plies, self._seed, self._pairing = view, plies, seed, pairing
+        self._middle = middle
         self._found: list[tuple[int, ...]] = [] if plies else [()]
         self._positions: set[int] = set()
         self._all_found = plies == 0 or view is None
@@ -75,7 +90,7 @@ class RandomOpenings:
         game, state = self._view.game, self._view.new_state()
         usable = 0
         for _ in range(DRAWS_FOR_ANY if self._plies < game.max_plies() else 0):
-            opening = random_opening(self._view, self._plies, rng)
+            opening = random_opening(self._view, self._plies, rng, self._middle)
             if opening is None:
                 continue
             game.copy(self._view.root, state)
@@ -105,8 +120,13 @@ def new_openings(env: Any, plies: int, seed: int) -> Openings:
     return RandomOpenings(opening_view(env, plies), plies, seed)
 
 
-def random_opening(view: View, plies: int, rng: np.random.Generator) -> tuple[int, ...] | None:
-    """Random legal actions; None if they end the game or let the next player win at once."""
+def random_opening(
+    view: View, plies: int, rng: np.random.Generator, middle: int | None = None
+) -> tuple[int, ...] | None:
+    """Random legal actions; None if they end the game or let the next player win at once.
+
+    `middle`: see `RandomOpenings`.
+    """
     game = view.game
     state, after = view.new_state(), view.new_state()
     game.copy(view.root, state)
@@ -116,6 +136,14 @@ def random_opening(view: View, plies: int, rng: np.random.Generator) -> tuple[in
         if game.is_terminal(state):
             return None
         count = game.legal_actions(state, actions)
+        if middle is not None:
+            near = [
+                action for action in actions[:count] if _from_middle(game, state, action) <= middle
+            ]
+            if not near:
+                return None
+            count = len(near)
+            actions[:count] = near
         action = int(actions[int(rng.random() * count)])
         game.step(state, action)
         opening.append(action)
@@ -132,6 +160,12 @@ def random_opening(view: View, plies: int, rng: np.random.Generator) -> tuple[in
         if game.is_terminal(after) and game.outcome(after, player) > 0:
             return None
     return tuple(opening)
+
+
+def _from_middle(game: Any, state: Any, action: int) -> float:
+    """How many rows and columns a move is from the middle of the board, whichever are more."""
+    row, column = divmod(int(game.cell_of(state, action)), game.columns)
+    return max(abs(2 * row - game.rows + 1), abs(2 * column - game.columns + 1)) / 2
 
 
 # ---- lists ---------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from agents.apps.cli import shared
-from agents.arena.balance import ScoredOpening, is_balanced, score_openings
+from agents.arena.balance import ScoredOpening, expected_openings, is_balanced, score_openings
 from agents.core.files import expect_distinct, expect_writable, write_text
 
 
@@ -18,6 +18,8 @@ from agents.core.files import expect_distinct, expect_writable, write_text
 @click.option("--plies", type=click.IntRange(1), default=2, help="Of an opening.")
 @click.option("--count", type=click.IntRange(1), default=100, help="Openings to be played.")
 @click.option("--games", type=click.IntRange(2), default=20, help="Of each opening.")
+@click.option("--ask", is_flag=True, help="Ask AGENT what it expects, in place of games.")
+@click.option("--middle", type=click.IntRange(0), help="Draw cells at most so far from the middle.")
 @click.option("--to", type=click.Path(), help="File for the balanced ones, such as openings.txt.")
 @click.option("--results", type=click.Path(), help="File for the games; continued if it exists.")
 @shared.option_of_game
@@ -30,6 +32,8 @@ def openings(
     plies: int,
     count: int,
     games: int,
+    ask: bool,
+    middle: int | None,
     to: str | None,
     results: str | None,
     options: tuple[str, ...],
@@ -39,8 +43,8 @@ def openings(
 ) -> None:
     """Find balanced openings of GAME: AGENT plays both sides of random ones.
 
-    Those are kept from which the side that begins scores 40 to 60 %. Tournaments take their file
-    with --openings.
+    Those are kept from which the side that begins scores 40 to 60 %, or with --ask is expected to.
+    Tournaments take their file with --openings.
 
     Example: hexenv openings hex rave:simulations=500 --option board_size=7 --to openings.txt
     """
@@ -53,14 +57,18 @@ def openings(
         expect_distinct(to, results)
         if to is not None:
             expect_writable("to", to)
-        report = shared.counter(bar, "games")
-        found = score_openings(
-            agent, game, options, plies, count, games, seed, results, workers, report
-        )
+        report = shared.counter(bar, "openings" if ask else "games")
+        if ask:
+            found = expected_openings(agent, game, options, plies, count, seed, report, middle)
+        else:
+            found = score_openings(
+                agent, game, options, plies, count, games, seed, results, workers, report, middle
+            )
         balanced = [one for one in found if is_balanced(one)]
         if to is not None and balanced:
             about = ["hexenv", "openings", game, agent, "--plies", plies, "--count", count]
-            about += ["--games", games, "--seed", seed]
+            about += ["--ask"] if ask else ["--games", games]
+            about += ["--seed", seed, *([] if middle is None else ["--middle", middle])]
             about += [text for option in options for text in ("--option", option)]
             lines = [f"# {shlex.join(map(str, about))}", *map(_as_line, balanced)]
             write_text(to, "\n".join([*lines, ""]))
@@ -73,4 +81,5 @@ def openings(
 
 
 def _as_line(opening: ScoredOpening) -> str:
-    return f"{opening.moves}  # {opening.score:.2f} of {opening.games} games"
+    by = f"of {opening.games} games" if opening.games else "expected"
+    return f"{opening.moves}  # {opening.score:.2f} {by}"

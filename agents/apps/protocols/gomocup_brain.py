@@ -7,8 +7,8 @@ answer to a wrong argument is ``ERROR``, to an unknown command ``UNKNOWN``.
 import copy
 import re
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any, Final, cast
 
 import numpy as np
@@ -32,6 +32,7 @@ from agents.apps.protocols.gomocup import (
 )
 from agents.core.agent import Agent
 from agents.knowledge.gomoku.opening_play import (
+    FIFTH_STONES,
     answer_to_stones,
     first_stones,
     last_stone_to_add,
@@ -280,17 +281,26 @@ class GomocupBrain(ProtocolServer):
         count = whole_number(argument)
         if not count:
             raise ValueError(f"expected YXNBEST with a number of moves, got {argument!r:.60}")
-        agent: Any = self.agent
-        usual = getattr(agent, "lines", None)
         self._told = count
         try:
-            if usual is not None:
-                agent.lines = count
-            return self._move()
+            with self._values_of(count):
+                return self._move()
         finally:
             self._told = 1
-            if usual is not None:
-                agent.lines = usual
+
+    @contextmanager
+    def _values_of(self, count: int) -> Generator[None]:
+        """Let an agent that is asked for lines find the values of so many moves."""
+        agent: Any = self.agent
+        usual = getattr(agent, "lines", None)
+        if usual is None:
+            yield
+            return
+        agent.lines = count
+        try:
+            yield
+        finally:
+            agent.lines = usual
 
     def _show_lines(self, argument: str) -> str:
         self._shows_lines = True
@@ -390,7 +400,8 @@ class GomocupBrain(ProtocolServer):
             return "SWAP"
         if answer == "add":
             env.step(cell)
-            fifth, _ = self._search(env, 0.5)
+            with self._values_of(FIFTH_STONES):
+                fifth, _ = self._search(env, 0.5)
             if self.agent.statistics is not None:
                 fifth = last_stone_to_add(self.agent.statistics)
             return f"{self._text(cell)} {self._text(fifth)}"

@@ -1,25 +1,28 @@
 """Playing the openings of Gomoku (`hexenv.games.gomoku.openings`) with a search."""
 
+import functools
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final, Literal
 
 import numpy as np
 
 from agents.core.agent import Statistics
+from agents.core.reading import read_text
 from agents.planning.environment import View
-from hexenv.games import base
+from hexenv.games import base, gomoku, notation
 from hexenv.games.base import EMPTY
 from hexenv.games.gomoku import openings
 from hexenv.games.gomoku.openings import PRO, Phase
 
-FIRST_STONES: Final = (
-    ((0, 0), (1, 2), (3, -2)),
-    ((0, 0), (-2, 1), (2, 3)),
-    ((0, 0), (2, 0), (-3, 3)),
-    ((-1, 0), (0, 2), (3, 1)),
-    ((0, -1), (2, 1), (-2, 3)),
-)
-"""Balanced openings: their stones, black, white, black, as columns and rows from the centre."""
+FIRST_STONES: Final = Path(__file__).with_name("first_stones.txt")
+"""Balanced openings of three stones, by the engine; the file says by which command."""
+SIZE: Final = 15
+"""Rows and columns of the board that they are for."""
+SMALLEST: Final = 9
+"""The least rows and columns on which they fit."""
+FIFTH_STONES: Final = 12
+"""Of how many moves the value should be known, to choose one of about 0 as a fifth stone."""
 
 EVEN: Final = 0.1
 """The largest value of an even position: then two more stones are placed."""
@@ -27,10 +30,24 @@ EVEN: Final = 0.1
 
 def first_stones(rows: int, columns: int) -> list[list[int]]:
     """The cells of the balanced openings on a board; on a small one, stones far from another."""
-    if min(rows, columns) < 7:
+    if min(rows, columns) < SMALLEST:
         return [[0, columns // 2, rows * columns - 1]]
     centre = rows // 2 * columns + columns // 2
-    return [[centre + down * columns + right for right, down in stones] for stones in FIRST_STONES]
+    return [
+        [centre + down * columns + right for down, right in stones] for stones in _from_centre()
+    ]
+
+
+@functools.cache
+def _from_centre() -> list[list[tuple[int, int]]]:
+    """The stones of the balanced openings, as rows and columns from the centre."""
+    rules = gomoku.new(board_size=SIZE)
+    texts = (line.partition("#")[0] for line in read_text(FIRST_STONES).splitlines())
+    openings = [notation.parse_moves(rules, text) for text in texts if text.strip()]
+    return [
+        [(cell // SIZE - SIZE // 2, cell % SIZE - SIZE // 2) for cell in cells]
+        for cells in openings
+    ]
 
 
 def colours_view(view: View) -> View:
