@@ -108,7 +108,7 @@ def test_a_task_may_take_its_time_and_no_more(new_pool):
 def test_preparing_has_a_limit_of_its_own():
     with closing(ProcessPool(Slow, 1, Limits(60, 0.01))) as pool:
         assert list(pool.each([0.1])) == [(0.1, None)]
-        pool._limits = Limits(0.1, 60)  # not before: to start a worker counts too, and may take long
+        pool._limits = Limits(0.1, 60)  # after the start, which may take long
         ((_, lost),) = pool.each([1000])
     assert lost == Lost("it took longer than 0.1 s")
 

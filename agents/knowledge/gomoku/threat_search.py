@@ -460,6 +460,19 @@ def search_threats(
 
 
 @kernel
+def deepen_threats(game: Any, state: State, search: ThreatSearch, most: int, budget: int) -> int:
+    """`search_threats` one threat deep, then two, and so on, to `most` or until all is known."""
+    end = search.fours.spent[0] + budget
+    found = UNKNOWN
+    for limit in range(1, most + 1):
+        left = end - search.fours.spent[0]
+        found = search_threats(game, state, search, limit, left, max(budget // 10, 1), True)
+        if found >= NO_WIN or search.fours.spent[0] >= end:
+            break
+    return found
+
+
+@kernel
 def remember_failure(game: Any, search: ThreatSearch, depth: int, limit: int) -> None:
     """Note how deep the attacker has looked for a win in vain."""
     key = game.position_hash(search.stack[depth])

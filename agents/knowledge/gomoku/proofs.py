@@ -1,0 +1,180 @@
+r"""Proves wins of freestyle Gomoku, for `agents.knowledge.gomoku.check_proof`.
+
+    python -m agents.knowledge.gomoku.proofs FOLDER --moves "h8 g8" --seconds 3000
+
+tries to prove that black wins after these moves, and writes a proof for every answer of white that
+it comes to. The same command goes on with a folder.
+
+A proof is a strategy, as numbers. Where the player who wins is to move there are either a line of
+continuous fours, ``n`` and ``n`` moves of both sides; or ``0``, his move, how many answers follow,
+a line as before (which wins as if the other side had passed, `n` is 0 without one), and for each
+answer its cell and a strategy. Against an answer that is not listed, the line wins. A file has the
+proof of one position:
+
+    {"format": "hexenv proof of Gomoku", "version": 1, "rows": 15, "columns": 15,
+     "moves": [112, 96], "strategy": [0, 127, ...]}
+
+`moves` lead to the position, as numbers of cells; a `strategy` of null says that none was found.
+"""
+
+import json
+import time
+from pathlib import Path
+from typing import Any, Final
+
+import click
+import numpy as np
+
+from agents.core.files import write_text
+from agents.knowledge.gomoku import board
+from agents.knowledge.gomoku.board import PatternGame
+from agents.knowledge.gomoku.check_proof import FORMAT
+from agents.knowledge.gomoku.engine import GomokuEngine
+from agents.knowledge.gomoku.proof_search import (
+    FOURS,
+    PROVEN,
+    look_at_answers,
+    new_proof_search,
+    numbers_of,
+    place_of,
+    prove,
+)
+from agents.knowledge.gomoku.threats import compiled_fours
+from hexenv import gomoku_v0
+from hexenv.compiled import CompiledFunction
+from hexenv.games import base, gomoku, notation
+from hexenv.games.gomoku import Gomoku
+
+compiled_prove: Final = CompiledFunction(prove, "proofs")
+compiled_answers: Final = CompiledFunction(look_at_answers, "proofs")
+
+
+class Prover:
+    """Finds strategies that win on one board.
+
+    Args:
+        rules: Freestyle.
+        budget: Positions of each search that are looked at.
+        tries: How many quiet moves are tried in a position.
+    """
+
+    def __init__(self, rules: Gomoku, budget: int = 20_000, tries: int = 2) -> None:
+        self.rules, self.budget, self.tries = rules, budget, tries
+        self.game: PatternGame = board.new(rules)
+        self.search = new_proof_search(self.game)
+        state = self.game.start[0]
+        self._prove = compiled_prove.specialise(self.game, state, self.search, 1)
+        self._answers = compiled_answers.specialise(self.game, state, self.search)
+        self._fours = compiled_fours.specialise(self.game, state, self.search.fours, 1, True)
+        self._engine = GomokuEngine(positions=20_000, lines=tries)
+
+    def find(self, moves: list[int], quiet: int) -> list[int] | None:
+        """A strategy of the player to move that wins, with so many moves that threaten nothing."""
+        state = self._state(moves)
+        if self._prove(self.game, state, self.search, self.budget) == PROVEN:
+            return self.strategy(state)
+        if quiet == 0:
+            return None
+        for move in self.promising(moves):
+            parts = [0, move, 0, 0]
+            for answer in self.answers([*moves, move]):
+                found = self.find([*moves, move, answer], quiet - 1)
+                if found is None:
+                    break
+                parts += [answer, *found]
+                parts[2] += 1
+            else:
+                return parts
+        return None
+
+    def strategy(self, state: Any) -> list[int]:
+        """The strategy in a position that was proven."""
+        game, search = self.game, self.search
+        if (length := self._fours(game, state, search.fours, FOURS, True)) > 0:
+            return [length, *search.fours.line[:length].tolist()]
+        key = game.position_hash(state)
+        if numbers_of(search, key)[0] != 0:  # its place in the table was taken
+            found = self._prove(game, state, search, 100 * self.budget)
+            assert found == PROVEN
+        move = int(search.best[place_of(search, key)])
+        after = self._after(state, move)
+        self._answers(game, after, search)
+        answers = search.moves[1, : search.listed[1]].tolist()
+        length = int(search.line[0])
+        parts = [0, move, len(answers), length, *search.line[1 : length + 1].tolist()]
+        for answer in answers:
+            parts += [answer, *self.strategy(self._after(after, answer))]
+        return parts
+
+    def promising(self, moves: list[int]) -> list[int]:
+        """The moves that the engine likes best, the best first."""
+        env = gomoku_v0.env(board_size=self.rules.rows)
+        env.reset(options={"moves": notation.moves_text(self.rules, moves)})
+        self._engine.reset()
+        self._engine.act(env)
+        statistics = self._engine.statistics
+        assert statistics is not None
+        order = np.argsort(-np.where(statistics.visits > 0, statistics.values, -np.inf))
+        return order[: min(self.tries, int((statistics.visits > 0).sum()))].tolist()
+
+    def answers(self, moves: list[int]) -> list[int]:
+        """All moves after some, those nearest to the stones first."""
+        columns = self.rules.columns
+        stones = np.array([divmod(cell, columns) for cell in moves])
+        free = [cell for cell in range(self.rules.num_actions()) if cell not in moves]
+
+        def distance(cell: int) -> int:
+            return int(np.abs(stones - divmod(cell, columns)).max(axis=1).min())
+
+        return sorted(free, key=distance)
+
+    def _state(self, moves: list[int]) -> Any:
+        position = base.new_state(self.rules)
+        for move in moves:
+            self.rules.step(position, move)
+        return board.state_of(self.game, position)
+
+    def _after(self, state: Any, move: int) -> Any:
+        after = np.zeros(1, self.game.state_dtype).view(np.recarray)[0]
+        self.game.copy(state, after)
+        self.game.step(after, move)
+        return after
+
+
+def write(prover: Prover, folder: Path, moves: list[int], quiet: int) -> bool:
+    """Write the proof of a position, if the folder has none yet; whether there is one."""
+    rules = prover.rules
+    path = folder / f"{'-'.join(rules.action_text(move) for move in moves)}.json"
+    if not path.exists():
+        found = prover.find(moves, quiet)
+        about = FORMAT.head(rows=rules.rows, columns=rules.columns, moves=moves, strategy=found)
+        write_text(path, json.dumps(about, separators=(",", ":")) + "\n")
+    return json.loads(path.read_text())["strategy"] is not None
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--moves", default="h8 g8", show_default=True, help="After which black is to move.")
+@click.option("--size", default=15, show_default=True, help="Rows and columns.")
+@click.option("--quiet", default=1, show_default=True, help="Moves without a threat, in a proof.")
+@click.option("--seconds", default=3000.0, show_default=True, help="How long to go on.")
+def main(folder: Path, moves: str, size: int, quiet: int, seconds: float) -> None:
+    """Prove that black wins after MOVES, one answer to each of his best moves after another."""
+    end = time.monotonic() + seconds
+    folder.mkdir(exist_ok=True)
+    prover = Prover(gomoku.new(board_size=size))
+    played = list(notation.parse_moves(prover.rules, moves))
+    for move in prover.promising(played):
+        before, proven = [*played, move], 0
+        name, every = prover.rules.action_text(move), prover.answers([*played, move])
+        for answer in every:
+            if time.monotonic() > end or not write(prover, folder, [*before, answer], quiet):
+                break
+            proven += 1
+        print(f"{moves} {name}: {proven} of {len(every)} answers are proven to lose", flush=True)
+        if proven == len(every):
+            return
+
+
+if __name__ == "__main__":
+    main()
