@@ -165,14 +165,15 @@ def main(folder: Path, moves: str, size: int, quiet: int, seconds: float) -> Non
     prover = Prover(gomoku.new(board_size=size))
     played = list(notation.parse_moves(prover.rules, moves))
     for move in prover.promising(played):
-        before, proven = [*played, move], 0
-        name, every = prover.rules.action_text(move), prover.answers([*played, move])
+        before, looked_at = [*played, move], list[bool]()
+        every = prover.answers(before)
         for answer in every:
-            if time.monotonic() > end or not write(prover, folder, [*before, answer], quiet):
+            if time.monotonic() > end:
                 break
-            proven += 1
-        print(f"{moves} {name}: {proven} of {len(every)} answers are proven to lose", flush=True)
-        if proven == len(every):
+            looked_at.append(write(prover, folder, [*before, answer], quiet))
+        found = f"{sum(looked_at)} of {len(looked_at)} answers are proven to lose"
+        print(f"{moves} {prover.rules.action_text(move)}: {found}, of {len(every)}", flush=True)
+        if sum(looked_at) == len(every):
             return
 
 
