@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from typing import Final, NamedTuple
 
+from agents.arena.match import close
 from agents.arena.openings import RandomOpenings, opening_view
 from agents.arena.results import PlayedGame, Result
 from agents.arena.running import TournamentRun
@@ -124,17 +125,20 @@ def expected_openings(
     """
     _, openings = drawn_openings(game, options, plies, count, seed, middle)
     env, player, found = make_environment(game, options), make_agent(agent), list[ScoredOpening]()
-    for text in openings.values():
-        env.reset(seed=seed, options={"moves": text})
-        player.reset(seed)
-        action = player.act(env)
-        statistics = getattr(player, "statistics", None)
-        if statistics is None:
-            raise ValueError(f"expected an agent with values of its moves, got {agent}")
-        value = float(statistics.values[action])
-        is_first = env.agent_selection == env.possible_agents[0]
-        found.append(ScoredOpening(text, (1 + (value if is_first else -value)) / 2, 0))
-        report(len(found), len(openings))
+    try:
+        for text in openings.values():
+            env.reset(seed=seed, options={"moves": text})
+            player.reset(seed)
+            action = player.act(env)
+            statistics = getattr(player, "statistics", None)
+            if statistics is None or statistics.visits[action] == 0:
+                raise ValueError(f"expected an agent with values of its moves, got {agent}")
+            value = float(statistics.values[action])
+            is_first = env.agent_selection == env.possible_agents[0]
+            found.append(ScoredOpening(text, (1 + (value if is_first else -value)) / 2, 0))
+            report(len(found), len(openings))
+    finally:
+        close([player])
     return found
 
 

@@ -16,7 +16,7 @@ from agents.core.files import expect_distinct, expect_writable, write_text
 @click.argument("game")
 @click.argument("agent")
 @click.option("--plies", type=click.IntRange(1), default=2, help="Of an opening.")
-@click.option("--count", type=click.IntRange(1), default=100, help="Openings to be played.")
+@click.option("--count", type=click.IntRange(1), default=100, help="Openings to be drawn.")
 @click.option("--games", type=click.IntRange(2), default=20, help="Of each opening.")
 @click.option("--ask", is_flag=True, help="Ask AGENT what it expects, in place of games.")
 @click.option("--middle", type=click.IntRange(0), help="Draw cells at most so far from the middle.")
@@ -48,6 +48,8 @@ def openings(
 
     Example: hexenv openings hex rave:simulations=500 --option board_size=7 --to openings.txt
     """
+    if ask and results is not None:
+        raise click.UsageError("expected no --results with --ask, which plays no games")
     kept = "the same command goes on" if results else "no game is kept without --results"
     with (
         shared.interruptible(kept),

@@ -14,7 +14,7 @@ from agents.core.reading import as_object, parse_json, read_text
 
 FORMAT: Final = Format("hexenv proof of Gomoku")
 FIVE: Final = 5
-MOST_SIDE: Final = 19
+MOST_SIDE: Final = 20
 EMPTY: Final = -1
 STEPS: Final = ((0, 1), (1, 0), (1, 1), (1, -1))
 
@@ -100,6 +100,7 @@ class Checker:
     """Checks strategies of the player who moves on a board."""
 
     def __init__(self, rows: int, columns: int) -> None:
+        self.rows, self.columns = rows, columns
         self.board = Board(rows, columns)
 
     def check(self, moves: list[int], strategy: list[int]) -> None:
@@ -108,16 +109,17 @@ class Checker:
         Raises:
             ProofError: If it does not win against every answer.
         """
-        board = self.board
+        self.board = board = Board(self.rows, self.columns)
         for ply, cell in enumerate(moves):
             expect(0 <= cell < len(board.owner) and board.owner[cell] == EMPTY, "a legal move")
             board.put(ply % 2, cell)
         expect(not any(board.won), "a position in play")
         numbers = iter(strategy)
-        self._check(len(moves) % 2, numbers)
+        try:
+            self._check(len(moves) % 2, numbers)
+        except (IndexError, StopIteration):
+            raise ProofError("expected a whole strategy, of cells of the board") from None
         expect(next(numbers, None) is None, "an end after the strategy")
-        for ply, cell in enumerate(moves):
-            board.put(ply % 2, cell, -1)
 
     def _check(self, attacker: int, numbers: Iterator[int]) -> None:
         board = self.board
@@ -176,10 +178,10 @@ def expect(holds: bool, what: str) -> None:
 
 
 def check_proof(path: Path) -> dict[str, Any]:
-    """Check a file; returns what it says.
+    """Check a file; returns what it says. A file without a strategy says nothing.
 
     Raises:
-        ValueError: If it is no proof.
+        ValueError: If its proof does not hold.
         OSError: If it cannot be read.
     """
     found = as_object(parse_json(read_text(path)))
@@ -187,27 +189,29 @@ def check_proof(path: Path) -> dict[str, Any]:
         FORMAT.read_head(found)
         rows, columns = found["rows"], found["columns"]
         expect(all(type(n) is int and FIVE <= n <= MOST_SIDE for n in (rows, columns)), "a board")
-        numbers = [*found["moves"], *found["strategy"]]
-        expect(all(type(n) is int and 0 <= n < rows * columns for n in numbers), "cells as numbers")
-        Checker(rows, columns).check(found["moves"], found["strategy"])
-    except (
-        AttributeError,
-        LookupError,
-        RuntimeError,
-        StopIteration,
-        TypeError,
-        ValueError,
-    ) as error:
-        raise ValueError(f"{path}: no proof: {error!r}") from None
+        if found["strategy"] is not None:
+            numbers = [*found["moves"], *found["strategy"]]
+            expect(all(type(n) is int and 0 <= n < rows * columns for n in numbers), "cells")
+            Checker(rows, columns).check(found["moves"], found["strategy"])
+    except (KeyError, RecursionError, TypeError, ValueError) as error:
+        raise ValueError(f"{path}: no proof: {error}") from None
     return found
 
 
-def main(paths: list[str]) -> None:
-    """Check each file and say what it proves."""
+def main(paths: list[str]) -> int:
+    """Check each file and say what it proves; 1 if one does not hold."""
+    failed = 0
     for path in paths:
-        found = check_proof(Path(path))
-        print(f"{path}: who moves after {len(found['moves'])} stones wins")
+        try:
+            found = check_proof(Path(path))
+        except (OSError, ValueError) as error:
+            failed = 1
+            print(error, file=sys.stderr)
+            continue
+        wins = "nothing is proven" if found["strategy"] is None else "who moves wins"
+        print(f"{path}: {wins}, after {len(found['moves'])} stones")
+    return failed
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))

@@ -16,7 +16,8 @@ from hexenv.games.gomoku import openings
 from hexenv.games.gomoku.openings import PRO, Phase
 
 FIRST_STONES: Final = Path(__file__).with_name("first_stones.txt")
-"""Balanced openings of three stones, by the engine; the file says by which command."""
+"""Openings of three stones that the engine holds to be even on 15 x 15, freestyle; the file says by
+which command they were drawn."""
 SIZE: Final = 15
 """Rows and columns of the board that they are for."""
 SMALLEST: Final = 9
@@ -29,7 +30,7 @@ EVEN: Final = 0.1
 
 
 def first_stones(rows: int, columns: int) -> list[list[int]]:
-    """The cells of the balanced openings on a board; on a small one, stones far from another."""
+    """The cells of the even openings on a board; below 9 x 9, three stones far from another."""
     if min(rows, columns) < SMALLEST:
         return [[0, columns // 2, rows * columns - 1]]
     centre = rows // 2 * columns + columns // 2

@@ -1,6 +1,7 @@
 """Proof-number search for wins in freestyle Gomoku: all moves of the attacker threaten to win.
 
-The attacker may play whatever threatens a win by continuous fours, be it a three or a quiet move.
+The attacker may play what makes an open two or more and threatens a win by continuous fours, be it
+a three or a quiet move.
 The defender's answers are then all moves after which that win no longer works; every other move
 loses to it. So few moves are looked at, and yet a win that is found is a win. That none was found
 says nothing. Numbers of positions that would have to be proven, or disproven, lead the search
@@ -19,10 +20,8 @@ from numpy.typing import NDArray
 from agents.knowledge.gomoku.board import MAKES_FOUR, WINS, PatternGame
 from agents.knowledge.gomoku.threat_search import (
     FOUR_LINE,
-    FourSearch,
     ThreatSearch,
     deepen_threats,
-    new_four_search,
     new_threat_search,
     search_fours,
 )
@@ -68,8 +67,7 @@ class ProofSearch(NamedTuple):
     numbers: NDArray[np.int64]
     """``(2 ** n, 2)``: their proof and disproof numbers."""
     best: NDArray[np.int16]
-    """``(2 ** n,)``: the move that wins."""
-    fours: FourSearch
+    """``(2 ** n,)``: the move that wins, where the attacker moves."""
     threats: ThreatSearch
     spent: NDArray[np.int64]
     """``(1,)``: positions whose moves were listed."""
@@ -90,7 +88,6 @@ def new_proof_search(game: PatternGame, entries: int = 1 << 20) -> ProofSearch:
         np.zeros(entries, np.int64),
         np.ones((entries, 2), np.int64),
         np.full(entries, NO_ACTION, np.int16),
-        new_four_search(game, 1 << 16),
         new_threat_search(game, 1 << 16),
         np.zeros(1, np.int64),
     )
@@ -161,8 +158,8 @@ def look_at(game: Any, search: ProofSearch, depth: int) -> int:
 @kernel
 def winning_move(game: Any, search: ProofSearch, state: State) -> int:
     """The first move of a win by fours or threats of the player to move, else `NO_ACTION`."""
-    if search_fours(game, state, search.fours, FOURS, True) > 0:
-        return int(search.fours.line[0])
+    if search_fours(game, state, search.threats.fours, FOURS, True) > 0:
+        return int(search.threats.fours.line[0])
     if deepen_threats(game, state, search.threats, THREATS_DEEP, THREATS) > 0:
         return int(search.threats.lines[0, 0])
     return NO_ACTION
@@ -170,7 +167,7 @@ def winning_move(game: Any, search: ProofSearch, state: State) -> int:
 
 @kernel
 def list_attack(game: Any, search: ProofSearch, depth: int) -> None:
-    """List the cells where the attacker may build something; what is urgent first."""
+    """List the cells where the attacker may build something, or only the one that stops a five."""
     state = search.states[depth]
     side = game.to_play(state)
     fives = state.counts[1 - side, WINS]
@@ -224,10 +221,10 @@ def find_threat(game: Any, search: ProofSearch, state: State) -> bool:
     trial = search.trial[0]
     game.copy(state, trial)
     trial.ply += 1
-    length = search_fours(game, trial, search.fours, FOURS, True)
+    length = search_fours(game, trial, search.threats.fours, FOURS, True)
     search.line[0] = max(length, 0)
     for i in range(search.line[0]):
-        search.line[i + 1] = search.fours.line[i]
+        search.line[i + 1] = search.threats.fours.line[i]
     return length > 0
 
 
@@ -259,8 +256,10 @@ def prove(game: Any, root: State, search: ProofSearch, budget: int) -> int:
     """Look for a win of the player to move: `PROVEN`, `FAILED`, or `OPEN` if the budget has ended.
 
     `budget` is of positions whose moves are listed. The table keeps what was found, so that a call
-    goes on where the last one ended.
+    goes on where the last one ended. It is for one attacker.
     """
+    if numbers_of(search, game.position_hash(root))[0] == 0:
+        return PROVEN
     end = search.spent[0] + budget
     game.copy(root, search.states[0])
     search.limits[0] = INFINITE
@@ -270,9 +269,9 @@ def prove(game: Any, root: State, search: ProofSearch, budget: int) -> int:
     depth = 0
     while True:
         move, proof, disproof = sum_up(game, search, depth)
-        if depth == 0 and search.spent[0] >= end:
-            return OPEN
         is_over = proof >= search.limits[depth, 0] or disproof >= search.limits[depth, 1]
+        if depth == 0 and not is_over and search.spent[0] >= end:
+            return OPEN
         if is_over or search.spent[0] >= end:
             key = game.position_hash(search.states[depth])
             chosen = int(search.moves[depth, move]) if proof == 0 else NO_ACTION
