@@ -2,8 +2,8 @@
 
     python tests/benchmarks/gomoku_budget.py 0.05 200 renju
 
-Seconds a move, games, and a rule, by default freestyle. It plays against a quick tree search from three random
-stones, and counts illegal moves and the time of each call.
+Seconds a move, games, and a rule, by default freestyle. It plays against a quick tree search from
+three random stones, and counts illegal moves and the time of each call.
 """
 
 import sys
