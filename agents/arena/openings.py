@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from agents.planning.environment import UnfitEnvironmentError, View
 from agents.planning.view import planner_view
 from hexenv.games import notation
+from hexenv.games.base import from_middle
 
 OF_OPENINGS, OF_ENVIRONMENTS, OF_AGENTS = range(3)
 """Uses of random numbers in a tournament: the second number of their seeds."""
@@ -138,7 +139,9 @@ def random_opening(
         count = game.legal_actions(state, actions)
         if middle is not None:
             near = [
-                action for action in actions[:count] if _from_middle(game, state, action) <= middle
+                action
+                for action in actions[:count].tolist()
+                if from_middle(game.rows, game.columns, game.cell_of(state, action)) <= middle
             ]
             if not near:
                 return None
@@ -160,12 +163,6 @@ def random_opening(
         if game.is_terminal(after) and game.outcome(after, player) > 0:
             return None
     return tuple(opening)
-
-
-def _from_middle(game: Any, state: Any, action: int) -> float:
-    """How many rows and columns a move is from the middle of the board, whichever are more."""
-    row, column = divmod(int(game.cell_of(state, action)), game.columns)
-    return max(abs(2 * row - game.rows + 1), abs(2 * column - game.columns + 1)) / 2
 
 
 # ---- lists ---------------------------------------------------------------------------------------

@@ -33,11 +33,11 @@ __all__ = [
     "SECOND_PLAYER_KEY", "STATE_FIELDS", "Actions", "Cells", "Game", "OptionalVerbs", "State",
     "StoneGame", "Style", "begin", "cell_of", "cell_owners", "cells_of_action", "clone",
     "column_letters", "copy", "count_plies", "dihedral_images", "drop_played", "expect_game",
-    "grid_symmetries", "is_terminal", "last_cell", "legal_actions", "legal_mask",
+    "from_middle", "grid_symmetries", "is_terminal", "last_cell", "legal_actions", "legal_mask",
     "legal_mask_of", "line_cells", "new_state", "new_states", "next_actions", "num_cells",
-    "observe", "outcome", "owner_by_bits", "owners", "parameters", "parse_board_size",
-    "parse_cell", "play_randomly", "score_of", "split_draw", "state_dtype", "stone_planes",
-    "to_play", "why_illegal", "winning_action", "write_stones", "zobrist_keys",
+    "observe", "outcome", "owner_by_bits", "owners", "parameters", "parse_board_size", "parse_cell",
+    "play_randomly", "score_of", "split_draw", "state_dtype", "stone_planes", "to_play",
+    "why_illegal", "winning_action", "write_stones", "zobrist_keys",
 ]  # fmt: skip
 
 
@@ -300,6 +300,12 @@ def new_states(game: Game, count: int) -> Any:
 def new_state(game: Game) -> State:
     """The starting position of a game, as a record of its own."""
     return new_states(game, 1)[0]
+
+
+def from_middle(rows: int, columns: int, cell: int) -> float:
+    """How many rows or columns, whichever are more, a cell is from the middle of the board."""
+    row, column = divmod(cell, columns)
+    return max(abs(2 * row - rows + 1), abs(2 * column - columns + 1)) / 2
 
 
 def clone(game: Game, state: State) -> State:

@@ -161,7 +161,6 @@ class Checker:
         for cell in answers:
             board.put(defender, cell, -1)
         near |= {cell for cell in line if board.owner[cell] == EMPTY}
-        near |= board.near_five(defender, FIVE - 1)
         found = set[int]()
         for cell in near:
             board.put(defender, cell)

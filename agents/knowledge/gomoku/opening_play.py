@@ -111,9 +111,6 @@ def _place_balanced(game: Any, state: Any, legal: list[int], rng: np.random.Gene
 
 def _nearest_to_centre(game: Any, legal: list[int]) -> int:
     """The legal cell that is nearest to the centre."""
-
-    def distance(action: int) -> float:
-        row, column = divmod(action, game.columns)
-        return max(abs(2 * row - game.rows + 1), abs(2 * column - game.columns + 1))
-
-    return min((action for action in legal if action < game.rows * game.columns), key=distance)
+    rows, columns = game.rows, game.columns
+    cells = (action for action in legal if action < rows * columns)
+    return min(cells, key=functools.partial(base.from_middle, rows, columns))

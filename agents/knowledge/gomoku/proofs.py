@@ -28,7 +28,6 @@ import numpy as np
 
 from agents.core.files import write_text
 from agents.knowledge.gomoku import board
-from agents.knowledge.gomoku.board import PatternGame
 from agents.knowledge.gomoku.check_proof import FIVE, FORMAT, MOST_SIDE, Checker
 from agents.knowledge.gomoku.engine import GomokuEngine
 from agents.knowledge.gomoku.proof_search import (
@@ -67,7 +66,7 @@ class Prover:
             raise ValueError(f"expected five in a row, freestyle, on a square board, got {rules}")
         self.rules, self.budget, self.tries = rules, budget, tries
         self._attacker = 0  # whose wins are in the table
-        self.game: PatternGame = board.new(rules)
+        self.game: Any = board.new(rules)
         self.search = new_proof_search(self.game)
         state = self.game.start[0]
         self._prove = compiled_prove.specialise(self.game, state, self.search, 1)
@@ -79,7 +78,7 @@ class Prover:
 
     def find(self, moves: list[int], quiet: int) -> list[int] | None:
         """A strategy of the player to move that wins, with so many moves that threaten nothing."""
-        state = self._state(moves)
+        state = board.state_of(self.game, notation.play(self.rules, moves))
         if self.game.is_terminal(state):
             return None
         if self._attacker != len(moves) % 2:
@@ -144,15 +143,8 @@ class Prover:
 
         return sorted(free, key=distance)
 
-    def _state(self, moves: list[int]) -> Any:
-        position = base.new_state(self.rules)
-        for move in moves:
-            self.rules.step(position, move)
-        return board.state_of(self.game, position)
-
     def _after(self, state: Any, move: int) -> Any:
-        after = np.zeros(1, self.game.state_dtype).view(np.recarray)[0]
-        self.game.copy(state, after)
+        after = base.clone(self.game, state)
         self.game.step(after, move)
         return after
 
