@@ -1,4 +1,7 @@
-"""Bits of numbers, counted and found by one instruction of the processor in machine code."""
+"""Bits and bytes of numbers by one instruction of the processor in machine code.
+
+Eight bytes at once make the owners of a board's cells several times as fast as one at a time.
+"""
 
 # Numba's types are partly missing.
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
@@ -8,7 +11,10 @@
 
 from typing import Any, Final
 
-from hexenv.compiled.numba_parts import cgutils, intrinsic, overload, types
+import numpy as np
+from numpy.typing import NDArray
+
+from hexenv.compiled.numba_parts import cgutils, intrinsic, ir, overload, types
 
 
 def count_bits(bits: int) -> int:
@@ -19,6 +25,23 @@ def count_bits(bits: int) -> int:
 def lowest(bits: int) -> int:
     """The number of the lowest bit that is set; for a number that is not 0."""
     return (int(bits) & -int(bits)).bit_length() - 1
+
+
+ONES: Final = 0x0101010101010101
+SPREAD: Final[NDArray[np.int64]] = (
+    np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little") * 0xFF
+).view("<i8")[:, 0]
+"""``(256,)``: eight bytes, each all ones where a bit of the number is set."""
+
+
+def load_bytes(array: Any, start: int) -> int:
+    """Eight bytes of an int8 array as one number, the first of them the lowest."""
+    return int(array[start : start + 8].view("<i8")[0])
+
+
+def store_bytes(array: Any, start: int, number: int) -> None:
+    """Write a number of 64 bits over eight bytes of an int8 array; see `load_bytes`."""
+    array[start : start + 8].view("<i8")[0] = number
 
 
 # ---- machine code --------------------------------------------------------------------------------
@@ -51,3 +74,39 @@ def _overload_count(bits: Any) -> Any:
 @overload(lowest, strict=False, jit_options=_INLINED)
 def _overload_lowest(bits: Any) -> Any:
     return lambda bits: _zeros_below(bits)
+
+
+def _word(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    """A pointer to eight bytes of an array."""
+    array = context.make_array(signature.args[0])(context, builder, arguments[0])
+    start = context.cast(builder, arguments[1], signature.args[1], types.intp)
+    place = builder.gep(array.data, [start])
+    return builder.bitcast(place, ir.IntType(64).as_pointer())
+
+
+@intrinsic
+def _load(_context: Any, array: Any, start: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.load(_word(context, builder, signature, arguments), align=1)
+
+    return types.int64(array, start), generate
+
+
+@intrinsic
+def _store(_context: Any, array: Any, start: Any, number: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        number = context.cast(builder, arguments[2], signature.args[2], types.int64)
+        builder.store(number, _word(context, builder, signature, arguments), align=1)
+        return context.get_dummy_value()
+
+    return types.void(array, start, number), generate
+
+
+@overload(load_bytes, strict=False, jit_options=_INLINED)
+def _overload_load(array: Any, start: Any) -> Any:
+    return lambda array, start: _load(array, start)
+
+
+@overload(store_bytes, strict=False, jit_options=_INLINED)
+def _overload_store(array: Any, start: Any, number: Any) -> Any:
+    return lambda array, start, number: _store(array, start, number)

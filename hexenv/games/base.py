@@ -211,6 +211,31 @@ def play_randomly(self: Any, state: State, rng: np.random.Generator, buffer: Act
         self.step(state, int(buffer[int(rng.random() * count)]))
 
 
+TRIALS: Final = 16
+"""How often `draw_cell` tries before it lists the legal actions."""
+
+
+@kernel
+def draw_listed(self: Any, state: State, rng: Any, buffer: Actions) -> int:
+    """`random_action` for every game: list the legal actions and draw one."""
+    count = self.legal_actions(state, buffer)
+    return int(buffer[int(rng.random() * count)])
+
+
+random_action = optional_method("random_action", draw_listed)
+"""A uniformly random legal action of a game in play; `buffer` as in `Game.random_playout`."""
+
+
+@kernel
+def draw_cell(self: Any, state: State, rng: Any, buffer: Actions) -> int:
+    """`random_action` of a game with many actions, mostly legal: draw until one `is_legal`."""
+    for _ in range(TRIALS):
+        action = int(rng.random() * self.num_actions())
+        if self.is_legal(state, action):
+            return action
+    return draw_listed(self, state, rng, buffer)
+
+
 @kernel
 def split_draw(fraction: float, count: int) -> tuple[int, float]:
     """One of `count` at random, and what is left of the draw for another choice.

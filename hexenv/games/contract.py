@@ -262,6 +262,13 @@ class OptionalVerbs(Protocol):
         """An action that wins at once, or `NO_ACTION`; see `hexenv.games.base.winning_action`."""
         ...
 
+    def random_action(self, state: State, rng: Any, buffer: Actions) -> int:
+        """A uniformly random legal action of a game in play; `buffer` as in `random_playout`.
+
+        A game with many actions, most of them legal, is faster than by listing them.
+        """
+        ...
+
     def loses_by(self, state: State, action: int) -> bool:
         """Whether the action that has led here lost the game."""
         ...

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexenv.compiled import compiled, kernel
+from hexenv.compiled.bits import load_bytes, store_bytes
 from hexenv.games import base
 from hexenv.games.base import EMPTY, IN_PLAY, NO_ACTION, OUTSIDE, Actions, Cells, State
 
@@ -87,6 +88,7 @@ class Hex(NamedTuple):
     winning_action = base.winning_action
     cell_of = base.cell_of
     num_cells = base.num_cells
+    random_action = base.draw_cell
 
     def num_actions(self) -> int:
         return self.rows * self.columns + (1 if self.swap else 0)
@@ -181,6 +183,12 @@ class Hex(NamedTuple):
     def can_swap(self, state: State) -> bool:
         return self.swap and state.ply == 1
 
+    def is_legal(self, state: State, action: int) -> bool:
+        """Whether an action of a game in play is legal."""
+        if action == self.rows * self.columns:
+            return self.can_swap(state)
+        return bool(self.owner(state, action) == EMPTY)
+
     def legal_actions(self, state: State, out: Actions) -> int:
         if state.winner != IN_PLAY:
             return 0
@@ -203,13 +211,18 @@ class Hex(NamedTuple):
         return base.drop_played(self, state, actions, count, played)
 
     def owners(self, state: State, out: Cells) -> None:
-        columns = self.columns
+        cell = end = 0
         for row in range(self.rows):
-            # Slices, as an index that might be negative keeps a compiler from copying many at once.
-            places = state.owners[(row + 1) * WIDTH + 1 :]
-            cells = out[row * columns :]
-            for column in range(columns):
-                cells[column] = places[column]
+            end += self.columns
+            further = (row + 1) * WIDTH + 1 - cell  # from a cell to its place
+            while cell < end:
+                if cell + 8 <= out.size:  # what is beyond the row, the next row overwrites
+                    store_bytes(out, cell, load_bytes(state.owners, cell + further))
+                    cell += 8
+                else:
+                    out[cell] = state.owners[cell + further]
+                    cell += 1
+            cell = end
 
     def legal_mask(self, state: State, owners: Cells, out: NDArray[np.int8]) -> None:
         base.legal_mask(self, state, owners, out)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexenv.compiled import compiled, kernel, scratch_array
-from hexenv.games.base import Game, State, new_states
+from hexenv.games.base import Game, State, new_states, random_action
 
 BITS_LEFT_OUT: Final = np.uint64(11)
 SHIFTS: Final = (np.uint64(13), np.uint64(7), np.uint64(17))
@@ -52,8 +52,7 @@ class RandomPolicy(NamedTuple):
     """``(num_actions(),)``: scratch space."""
 
     def answer(self, game: Any, state: State, rng: Any) -> int:
-        count = game.legal_actions(state, self.actions)
-        return int(self.actions[int(rng.random() * count)])
+        return random_action(game, state, rng, self.actions)
 
 
 @compiled

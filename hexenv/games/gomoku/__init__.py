@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from hexenv.common.options import OneOf, Within, checks_options
 from hexenv.compiled import compiled
+from hexenv.compiled.bits import ONES, SPREAD, store_bytes
 from hexenv.games import base
 from hexenv.games.base import DRAW, EMPTY, IN_PLAY, NO_ACTION, Actions, Cells, State
 from hexenv.games.gomoku import renju
@@ -79,6 +80,7 @@ class Gomoku(NamedTuple):
     cell_of = base.cell_of
     cells_of_action = base.cells_of_action
     num_cells = base.num_cells
+    random_action = base.draw_cell
     observe = base.observe
     count_plies = base.count_plies
 
@@ -225,12 +227,23 @@ class Gomoku(NamedTuple):
         return EMPTY
 
     def owners(self, state: State, out: Cells) -> None:
-        columns = self.columns
+        cell = end = 0
         for row in range(self.rows):
+            end += self.columns
             first, second = int(state.lines[0, row]), int(state.lines[1, row])
-            cells = out[row * columns :]
-            for column in range(columns):
-                cells[column] = base.owner_by_bits(first >> column, second >> column)
+            while cell < end:
+                if cell + 8 <= out.size:  # what is beyond the row, the next row overwrites
+                    mine, others = SPREAD[first & 255], SPREAD[second & 255]
+                    store_bytes(out, cell, ~(mine | others) | (others & ONES))
+                    cell, first, second = cell + 8, first >> 8, second >> 8
+                else:
+                    out[cell] = base.owner_by_bits(first, second)
+                    cell, first, second = cell + 1, first >> 1, second >> 1
+            cell = end
+
+    def is_legal(self, state: State, action: int) -> bool:
+        """Whether an action of a game in play is legal."""
+        return self.owner(state, action) == EMPTY and not self.is_barred(state, action)
 
     def legal_actions(self, state: State, out: Actions) -> int:
         if state.winner != IN_PLAY:
