@@ -13,7 +13,7 @@ player 1's; the players keep their edges.
 
 A state keeps the cells in rows of 21 with a border around the board. The border's four sides are
 stones of the players who own them, so that no neighbour needs a bounds check, and connectivity is
-a union-find over all of these: a player has won when both of the player's sides are one chain.
+a union-find over all of these: a player has won when a chain touches both of the player's sides.
 """
 
 from collections import deque
@@ -39,22 +39,45 @@ LEFT: Final = WIDTH
 
 KEYS: Final = base.zobrist_keys(2, PLACES)
 
+NO_SIDE: Final = -1
+ONE_SIDE: Final = -2
+OTHER_SIDE: Final = -3
+BOTH_SIDES: Final = ONE_SIDE & OTHER_SIDE
+"""The link of the place that stands for a chain: which of its player's sides the chain touches.
+
+Chains that are joined touch what all bits of both links say. Other links are places of the chain.
+"""
+
 
 @kernel
 def find(links: NDArray[np.int16], place: int) -> int:
     """The place that stands for the chain of `place`; halves the way there for the next time."""
-    while links[place] != place:
-        links[place] = links[links[place]]
-        place = links[place]
-    return place
+    while True:
+        link = links[place]
+        if link < 0:
+            return place
+        further = links[link]
+        if further < 0:
+            return int(link)
+        links[place] = further
+        place = further
 
 
 @kernel
-def look_up(links: NDArray[np.int16], place: int) -> int:
-    """`find` without a change to the state, for questions."""
-    while links[place] != place:
+def sides_of(links: NDArray[np.int16], place: int) -> int:
+    """The sides that a chain touches, a link below 0; it changes nothing."""
+    while links[place] >= 0:
         place = links[place]
-    return place
+    return int(links[place])
+
+
+@kernel
+def join(links: NDArray[np.int16], place: int, near: int) -> None:
+    """Join the chain of `near` to the one that `place` stands for."""
+    other = find(links, near)
+    if other != place:
+        links[place] &= links[other]
+        links[other] = place
 
 
 @compiled
@@ -105,52 +128,43 @@ class Hex(NamedTuple):
         owners, links = state.owners, state.links
         for place in range(PLACES):
             owners[place] = OUTSIDE
-            links[place] = place
+            links[place] = NO_SIDE
         for row in range(1, self.rows + 1):
             for column in range(1, self.columns + 1):
                 owners[row * WIDTH + column] = EMPTY
+        bottom, right = (self.rows + 1) * WIDTH + 1, LEFT + self.columns + 1
         for column in range(1, self.columns + 1):
-            for row, corner in ((0, TOP), (self.rows + 1, (self.rows + 1) * WIDTH + 1)):
+            for row, corner in ((0, TOP), (self.rows + 1, bottom)):
                 owners[row * WIDTH + column] = 0
                 links[row * WIDTH + column] = corner
         for row in range(1, self.rows + 1):
-            for column, corner in ((0, LEFT), (self.columns + 1, LEFT + self.columns + 1)):
+            for column, corner in ((0, LEFT), (self.columns + 1, right)):
                 owners[row * WIDTH + column] = 1
                 links[row * WIDTH + column] = corner
+        links[TOP] = links[LEFT] = ONE_SIDE
+        links[bottom] = links[right] = OTHER_SIDE
 
     def place(self, state: State, cell: int, player: int) -> None:
         place = self.place_of(cell)
         state.hash ^= KEYS[player, place]
         state.owners[place] = player
-        chain = place
         for offset in AROUND:
             if state.owners[place + offset] == player:
-                other = find(state.links, place + offset)
-                state.links[other] = chain
-
-    def has_joined(self, state: State, player: int) -> bool:
-        if player == 0:
-            return find(state.links, TOP) == find(state.links, (self.rows + 1) * WIDTH + 1)
-        return find(state.links, LEFT) == find(state.links, LEFT + self.columns + 1)
+                join(state.links, place, place + offset)
 
     def completes(self, state: State, cell: int) -> bool:
-        return self.has_joined(state, self.owner(state, cell))
+        return sides_of(state.links, self.place_of(cell)) == BOTH_SIDES
 
     def wins_at(self, state: State, player: int, action: int) -> bool:
         """Whether the cell joins the chains of the player's two sides."""
         if action == self.rows * self.columns:
             return False
-        start = look_up(state.links, TOP if player == 0 else LEFT)
-        far = (self.rows + 1) * WIDTH + 1 if player == 0 else LEFT + self.columns + 1
-        goal = look_up(state.links, far)
         place = self.place_of(action)
-        joins_start = joins_goal = False
+        sides = NO_SIDE
         for offset in AROUND:
             if state.owners[place + offset] == player:
-                chain = look_up(state.links, place + offset)
-                joins_start |= chain == start
-                joins_goal |= chain == goal
-        return joins_start and joins_goal
+                sides &= sides_of(state.links, place + offset)
+        return sides == BOTH_SIDES
 
     def step(self, state: State, action: int) -> None:
         player = state.ply & 1
@@ -160,7 +174,7 @@ class Hex(NamedTuple):
         self.place(state, cell, player)
         state.ply += 1
         state.last_action = action
-        if self.has_joined(state, player):
+        if self.completes(state, cell):
             state.winner = player
 
     def swapped_cell(self, state: State) -> int:

@@ -19,7 +19,7 @@ from hexenv.games.base import IN_PLAY
 from hexenv.games.notation import IllegalActionError
 from hexenv.games.table import GameTable, Which, play_in_games, write_movers
 from hexenv.learners import kernels
-from hexenv.learners.kernels import BOTH, Actions, Flags, Players
+from hexenv.learners.kernels import BOTH, MAX_STARTS, Actions, Flags, Players
 from hexenv.learners.lineup import (
     Lineup,
     Masks,
@@ -30,10 +30,9 @@ from hexenv.learners.lineup import (
     expect_actions,
 )
 from hexenv.learners.options import LearnerOptions, Side
-from hexenv.learners.policies import Stream, new_seed
+from hexenv.learners.policies import Nobody, Stream, new_seed
 
-MAX_STARTS: Final = 1000
-"""How often a start is tried again if the opponent's first answer ends the game."""
+NOBODY: Final = Nobody()
 DTYPES: Final = ("bool", "int8", "uint8", "int16", "int32", "int64", "float32", "float64")
 """Of planes that compiled code writes."""
 
@@ -85,6 +84,7 @@ class Boards:
         # Python reads attributes fast of an object that has up to 30: those are in another one.
         self._lineup = Lineup(count)
         self._opponents = self._lineup.opponents
+        self._policy: Any = NOBODY  # of the only opponent, if it is a compiled one
         self._all: Which = np.arange(count)
         self._record_dtype = np.dtype((np.record, self.game.state_dtype))
         self.start(env.starting_positions({}))
@@ -129,6 +129,9 @@ class Boards:
         in_play = each_of(self._chosen[~self.idle]) if self._opponents else []
         self._chosen = self._lineup.arrange(in_play)[self._chosen]
         self._opponents = self._lineup.opponents
+        only = self._opponents[0] if len(self._opponents) == 1 else None
+        policy_on = getattr(only, "policy_on", None)
+        self._policy = NOBODY if policy_on is None else policy_on(self)
         are_needed = any(opponent.needs_moves for opponent in self._opponents)
         width = self.game.max_plies() if are_needed else 0
         if self.table.actions.shape[1] != width:
@@ -207,13 +210,13 @@ class Boards:
 
     def _restart(self, which: Which) -> None:
         for _ in range(MAX_STARTS):
-            self._run(
+            get_turns = self._run(
                 kernels.start_boards, self._initial, self.table.states, self._begun, self.players,
-                self.seeds, which, self.side,
+                self.seeds, which, self.side, self._policy, kind=type(self._policy),
             )  # fmt: skip
             self._illegal_in_episode[which] = 0
-            if not self._opponents:
-                return
+            if not self._opponents or self._policy.answers:
+                break
             if self.table.actions.size:
                 for board in which.tolist():
                     first = self._first_moves[self._begun[board]]
@@ -225,9 +228,10 @@ class Boards:
                 opponent.begin(self, own)
             self._answer(groups)
             which = which[self.table.states["winner"][which] != IN_PLAY]
-            if which.size == 0:
-                return
-        raise ValueError("expected a start from which the learner gets a turn: it never did")
+            if get_turns := which.size == 0:
+                break
+        if not get_turns:
+            raise ValueError("expected a start from which the learner gets a turn: it never did")
 
     def _draw_opponents(self, which: Which) -> None:
         """Draw the opponents of some boards, each of its roster."""
@@ -252,22 +256,22 @@ class Boards:
 
     def play(self, actions: Actions) -> StepResult:
         """Play the learner's ``(count,)`` actions, and the answers, on boards that are not idle."""
-        found = self._run(
-            kernels.play_boards, self.table, self.players, self.side, actions, self.masks,
-            self.idle, self._found_illegal,
-        )  # fmt: skip
-        if self._opponents:
-            try:
-                which = self._all if not found else np.flatnonzero(~self._found_illegal)
-                if len(self._opponents) == 1:
-                    self._opponents[0].answer(self, which)
-                else:
-                    self._answer(self._by_opponent(which))
-            except BaseException:
-                self.idle[:] = True  # it is not the learner's turn: no episode can continue
-                raise
         rewards, over = np.empty(self.count), np.empty(self.count, np.bool_)
-        self._run(kernels.score_boards, self.table.states, self.players, self.idle, rewards, over)
+        try:
+            found = self._run(
+                kernels.step_boards, self.table, self.players, self.side, actions, self.masks,
+                self.idle, self._found_illegal, self.seeds, self._policy, rewards, over,
+                kind=type(self._policy),
+            )  # fmt: skip
+            if self._opponents and not self._policy.answers:
+                which = self._all if not found else np.flatnonzero(~self._found_illegal)
+                self._answer(self._by_opponent(which))
+                self._run(
+                    kernels.score_boards, self.table.states, self.players, self.idle, rewards, over
+                )
+        except BaseException:
+            self.idle[:] = True  # it is not the learner's turn: no episode can continue
+            raise
         result = StepResult(rewards, over, np.zeros(self.count, np.bool_))
         if found:
             self._punish(result)

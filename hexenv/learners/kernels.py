@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hexenv.compiled import CompiledFunction, kernel, scratch_array
+from hexenv.compiled import CompiledFunction, inlined_kernel, kernel, scratch_array
 from hexenv.envs.observation import write_planes
 from hexenv.games.table import GameTable, Which
 from hexenv.learners.lineup import Masks, Shares
@@ -22,6 +22,18 @@ FIRST, SECOND, RANDOM, BOTH = range(4)
 """The learner's side: the index of a `Side`, or `BOTH` if it plays for both players."""
 
 
+MAX_STARTS: Final = 1000
+"""How often a start is tried again if the opponent's first answer ends the game."""
+
+
+@inlined_kernel
+def answer_on(game: Any, state: Any, player: int, rng: Any, policy: Any) -> None:
+    """Let a policy play until it is the turn of `player` or the game is over."""
+    if policy.answers:
+        while not game.is_terminal(state) and game.to_play(state) != player:
+            game.step(state, policy.answer(game, state, rng))
+
+
 @kernel
 def start_boards(
     game: Any,
@@ -32,19 +44,31 @@ def start_boards(
     seeds: Seeds,
     which: Which,
     side: int,
-) -> None:
-    """Draw a starting position and the learner's side of boards, and set them up."""
+    policy: Any,
+) -> bool:
+    """Draw a starting position and the learner's side of boards, and set them up.
+
+    Whether the learner gets a turn on all of them, as far as the policy is concerned.
+    """
+    get_turns = True
     for i in range(which.size):
-        board = which[i]
-        begun[board] = 0
-        if initial.size > 1:
-            begun[board] = int(Stream(seeds, board).random() * initial.size)
-        game.copy(initial[begun[board]], states[board])
-        players[board] = game.to_play(states[board])
-        if side in (FIRST, SECOND):
-            players[board] = side
-        elif side == RANDOM:
-            players[board] = int(Stream(seeds, board).random() * 2.0)
+        board, state = which[i], states[which[i]]
+        stream = Stream(seeds, board)
+        for _ in range(MAX_STARTS):
+            begun[board] = 0
+            if initial.size > 1:
+                begun[board] = int(stream.random() * initial.size)
+            game.copy(initial[begun[board]], state)
+            players[board] = game.to_play(state)
+            if side in (FIRST, SECOND):
+                players[board] = side
+            elif side == RANDOM:
+                players[board] = int(stream.random() * 2.0)
+            answer_on(game, state, players[board], stream, policy)
+            if not game.is_terminal(state):
+                break
+        get_turns = get_turns and not game.is_terminal(state)
+    return get_turns
 
 
 @kernel
@@ -69,7 +93,7 @@ def choose_opponents(
 
 
 @kernel
-def play_boards(
+def step_boards(
     game: Any,
     table: GameTable,
     players: Players,
@@ -78,25 +102,38 @@ def play_boards(
     masks: Masks,
     idle: Flags,
     illegal: Flags,
+    seeds: Seeds,
+    policy: Any,
+    rewards: NDArray[np.float64],
+    over: Flags,
 ) -> int:
-    """Play the learner's legal actions on boards that are not idle; how many were illegal."""
+    """Play the learner's legal actions, and the policy's answers, on boards that are not idle.
+
+    One board after the other, with its rewards (see `score_boards`), while its state is at hand.
+    How many actions were illegal.
+    """
     found = 0
     states, keeps_actions = table.states, table.actions.shape[1] > 0
     for board in range(states.size):
-        illegal[board] = False
+        rewards[board] = 0.0
+        over[board] = illegal[board] = False
         if idle[board]:
             continue
-        action = actions[board]
+        action, state = actions[board], states[board]
         if action < 0 or action >= masks.shape[1] or masks[board, action] == 0:
             illegal[board] = True
             found += 1
             continue
         if side == BOTH:
-            players[board] = game.to_play(states[board])
-        game.step(states[board], int(action))
+            players[board] = game.to_play(state)
+        game.step(state, int(action))
         if keeps_actions:
             table.actions[board, table.lengths[board]] = action
             table.lengths[board] += 1
+        answer_on(game, state, players[board], Stream(seeds, board), policy)
+        if game.is_terminal(state):
+            rewards[board] = game.outcome(state, players[board])
+            over[board] = True
     return found
 
 
@@ -107,10 +144,7 @@ def answer_boards(
     """Let a policy play on boards until it is the learner's turn or the game is over."""
     for i in range(which.size):
         board = which[i]
-        state = states[board]
-        while not game.is_terminal(state) and game.to_play(state) != players[board]:
-            action = policy.answer(game, state, Stream(seeds, board))
-            game.step(state, action)
+        answer_on(game, states[board], players[board], Stream(seeds, board), policy)
 
 
 @kernel

@@ -115,10 +115,14 @@ class PolicyOpponent:
     def begin(self, boards: "Boards", which: Which) -> None:
         """Do nothing."""
 
-    def answer(self, boards: "Boards", which: Which) -> None:
+    def policy_on(self, boards: "Boards") -> Any:
+        """The policy of these boards, which have it play with the learner in one call."""
         if boards not in self._policies:  # threads must not share scratch space
             self._policies[boards] = new_policy(self._policy, boards.game)
-        boards.answer_by(self._policies[boards], which)
+        return self._policies[boards]
+
+    def answer(self, boards: "Boards", which: Which) -> None:
+        boards.answer_by(self.policy_on(boards), which)
 
     def as_seeing(self, boards: "Boards") -> None:
         """None: it reads positions."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexenv.compiled import compiled, kernel, scratch_array
-from hexenv.games.base import Game, State, new_states, random_action
+from hexenv.games.base import NO_ACTION, Game, State, new_states, random_action
 
 BITS_LEFT_OUT: Final = np.uint64(11)
 SHIFTS: Final = (np.uint64(13), np.uint64(7), np.uint64(17))
@@ -45,9 +45,21 @@ def new_seed(rng: np.random.Generator) -> np.uint64:
 
 
 @compiled
+class Nobody(NamedTuple):
+    """In the place of a policy, where compiled code is not to answer."""
+
+    unused: int = 0
+    answers = False
+
+    def answer(self, game: Any, state: State, rng: Any) -> int:
+        return NO_ACTION
+
+
+@compiled
 class RandomPolicy(NamedTuple):
     """Plays a uniformly random legal action."""
 
+    answers = True
     actions: NDArray[np.int32]
     """``(num_actions(),)``: scratch space."""
 
@@ -59,6 +71,7 @@ class RandomPolicy(NamedTuple):
 class GreedyPolicy(NamedTuple):
     """Plays `greedy_action`."""
 
+    answers = True
     scratch: Any
     """``(2,)`` states."""
 

@@ -10,7 +10,7 @@ from agents.search.simulation import Simulation, part
 from agents.search.tree import Tree
 from hexenv.compiled import inlined_kernel, kernel
 from hexenv.games.base import EMPTY, Actions, State, score_of, split_draw
-from hexenv.games.hex import AROUND, PLACES, WIDTH, Hex, find
+from hexenv.games.hex import AROUND, BOTH_SIDES, PLACES, WIDTH, Hex, join
 
 DRAWS: Final = 4
 """Choices from one random number."""
@@ -211,8 +211,8 @@ def turns_to_win(self: FillSavingBridges, game: Hex, state: State, count: int, p
         for offset in AROUND:
             near = place + offset
             if owners[near] == winner and turns[near] < turn:
-                links[find(links, near)] = place
-        if game.has_joined(state, winner):
+                join(links, place, near)
+        if links[place] == BOTH_SIDES:
             needed = turn + 1
             break
     for turn in range(count):
