@@ -72,12 +72,13 @@ def sides_of(links: NDArray[np.int16], place: int) -> int:
 
 
 @kernel
-def join(links: NDArray[np.int16], place: int, near: int) -> None:
-    """Join the chain of `near` to the one that `place` stands for."""
+def join(links: NDArray[np.int16], head: int, near: int) -> int:
+    """Join the chain that `head` stands for to that of `near`; the place that stands for both."""
     other = find(links, near)
-    if other != place:
-        links[place] &= links[other]
-        links[other] = place
+    if other != head:
+        links[other] &= links[head]
+        links[head] = other
+    return other
 
 
 @compiled
@@ -148,9 +149,10 @@ class Hex(NamedTuple):
         place = self.place_of(cell)
         state.hash ^= KEYS[player, place]
         state.owners[place] = player
+        head = place
         for offset in AROUND:
             if state.owners[place + offset] == player:
-                join(state.links, place, place + offset)
+                head = join(state.links, head, place + offset)
 
     def completes(self, state: State, cell: int) -> bool:
         return sides_of(state.links, self.place_of(cell)) == BOTH_SIDES

@@ -208,11 +208,12 @@ def turns_to_win(self: FillSavingBridges, game: Hex, state: State, count: int, p
     needed = count
     for turn in range(player ^ winner, count, 2):
         place = int(self.order[turn])
+        head = place
         for offset in AROUND:
             near = place + offset
             if owners[near] == winner and turns[near] < turn:
-                join(links, place, near)
-        if links[place] == BOTH_SIDES:
+                head = join(links, head, near)
+        if links[head] == BOTH_SIDES:
             needed = turn + 1
             break
     for turn in range(count):
