@@ -4,6 +4,7 @@
 # pyright: reportUnknownMemberType=false
 
 import warnings
+from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
@@ -21,19 +22,24 @@ class NetworkEvaluator(PlaneWriter):
     """Evaluates many positions of one game at once: an `agents.search.evaluator.Evaluator`.
 
     Later training of the network has no effect here until `update`. `planes` are the names of its
-    input planes besides the game's own.
+    input planes besides the game's own. `graph_of` is `traced`, or, for a network that never gets
+    other weights, `agents.learning.fast_graph.fast_graph`.
     """
 
     def __init__(
-        self, network: nn.Module, game: Game, planes: tuple[str, ...], device: str = "cpu"
+        self,
+        network: nn.Module,
+        game: Game,
+        planes: tuple[str, ...],
+        device: str = "cpu",
+        graph_of: Callable[..., Any] | None = None,
     ) -> None:
         super().__init__(game, planes)
         self.title = type(network).__name__
         self.device = torch.device(device)
         self._dtype = torch.float16 if self.device.type == "cuda" else torch.float32
-        self._network = traced(
-            self._on_device(network), len(self._names), (game.rows, game.columns)
-        )
+        shape = game.rows, game.columns
+        self._network = (graph_of or traced)(self._on_device(network), len(self._names), shape)
 
     def _on_device(self, network: nn.Module) -> nn.Module:
         return folded(network).to(self.device, self._dtype)
@@ -92,8 +98,8 @@ def traced(network: nn.Module, planes: int, shape: tuple[int, int]) -> Any:
 class NetworkPolicy:
     """The policy of a network, for boards of any size; an `agents.policies.models.Policy`."""
 
-    def __init__(self, network: nn.Module) -> None:
-        self._network = folded(network)
+    def __init__(self, network: nn.Module, graph_of: Callable[..., Any] | None = None) -> None:
+        self._network, self._graph_of = folded(network), graph_of or traced
         self._traced_by_shape: dict[tuple[int, ...], Any] = {}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -103,7 +109,8 @@ class NetworkPolicy:
         shape = planes.shape[1:]
         with safe_threads(torch, few_boards=True):
             if shape not in self._traced_by_shape:
-                self._traced_by_shape[shape] = traced(self._network, shape[2], shape[:2])
+                graph = self._graph_of(self._network, shape[2], shape[:2])
+                self._traced_by_shape[shape] = graph
             seen = torch.as_tensor(np.ascontiguousarray(planes), dtype=torch.float32)
             with torch.inference_mode():
                 logits, values = self._traced_by_shape[shape](seen)

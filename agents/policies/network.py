@@ -1,10 +1,12 @@
 """A network of AlphaHex as an agent: its policy alone.
 
-With PyTorch (extra ``train``) it evaluates the network, without it NumPy does.
+PyTorch (extra ``train``) evaluates the network, or OpenVINO (extra ``fast``), which is some times as
+fast and slightly less precise (see `agents.learning.fast_graph`); without either NumPy does.
 """
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -147,7 +149,7 @@ def no_network(planes: Any, masks: Any) -> PolicyOutput:
 
 
 class _Runtime(NamedTuple):
-    """What evaluates networks: PyTorch, or NumPy."""
+    """What evaluates networks: PyTorch, OpenVINO or NumPy."""
 
     policy: Any
     """Of a network."""
@@ -164,8 +166,11 @@ def _runtime_of(network: Any) -> _Runtime:
     if isinstance(network, PlainNetwork):
         return _Runtime(PlainPolicy, PlainEvaluator, nullcontext)
     from agents.learning.evaluator import NetworkEvaluator, NetworkPolicy
+    from agents.learning.fast_graph import fast_graph, has_openvino
 
-    return _Runtime(NetworkPolicy, NetworkEvaluator, _one_thread)
+    graph_of = fast_graph if has_openvino() else None
+    policy = partial(NetworkPolicy, graph_of=graph_of)
+    return _Runtime(policy, partial(NetworkEvaluator, graph_of=graph_of), _one_thread)
 
 
 def _one_thread() -> AbstractContextManager[None]:

@@ -33,6 +33,7 @@ from hexenv.learners.options import LearnerOptions, Side
 from hexenv.learners.policies import Nobody, Stream, new_seed
 
 NOBODY: Final = Nobody()
+NO_BOARDS: Final[Which] = np.zeros(0, np.int64)
 DTYPES: Final = ("bool", "int8", "uint8", "int16", "int32", "int64", "float32", "float64")
 """Of planes that compiled code writes."""
 
@@ -196,42 +197,55 @@ class Boards:
         """Begin new episodes, up to the learner's first turn."""
         if which.size == 0:
             return
-        if self._lineup.has_changed():
-            self._arrange()
+        self._take_in_changes()
         self.idle[which] = False
         try:
             self._restart(which)
         except BaseException:
             self.idle[which] = True  # an opponent has failed
             raise
+        self._let_go()
+
+    def _take_in_changes(self) -> None:
+        """Know who the opponents of new episodes are."""
+        if self._lineup.has_changed():
+            self._arrange()
+
+    def _let_go(self) -> None:
+        """Forget former opponents as soon as all episodes have new ones."""
         former = self._lineup.former
-        if former and self._chosen.min() >= former:  # all episodes have new opponents
+        if former and self._chosen.min() >= former:
             self._arrange()
 
     def _restart(self, which: Which) -> None:
         for _ in range(MAX_STARTS):
-            get_turns = self._run(
-                kernels.start_boards, self._initial, self.table.states, self._begun, self.players,
-                self.seeds, which, self.side, self._policy, kind=type(self._policy),
-            )  # fmt: skip
-            self._illegal_in_episode[which] = 0
+            get_turns = self._set_up(which)
             if not self._opponents or self._policy.answers:
                 break
+            self._answer(self._by_opponent(which))
+            which = which[self.table.states["winner"][which] != IN_PLAY]
+            if get_turns := which.size == 0:
+                break
+        if not get_turns:
+            raise ValueError("expected a start from which the learner gets a turn: it never did")
+
+    def _set_up(self, which: Which) -> bool:
+        """Draw starts and opponents; only a compiled policy answers. See `start_boards`."""
+        get_turns = self._run(
+            kernels.start_boards, self._initial, self.table.states, self._begun, self.players,
+            self.seeds, which, self.side, self._policy, kind=type(self._policy),
+        )  # fmt: skip
+        self._illegal_in_episode[which] = 0
+        if self._opponents and not self._policy.answers:
             if self.table.actions.size:
                 for board in which.tolist():
                     first = self._first_moves[self._begun[board]]
                     self.table.actions[board, : len(first)] = first
                     self.table.lengths[board] = len(first)
             self._draw_opponents(which)
-            groups = self._by_opponent(which)
-            for opponent, own in groups:
+            for opponent, own in self._by_opponent(which):
                 opponent.begin(self, own)
-            self._answer(groups)
-            which = which[self.table.states["winner"][which] != IN_PLAY]
-            if get_turns := which.size == 0:
-                break
-        if not get_turns:
-            raise ValueError("expected a start from which the learner gets a turn: it never did")
+        return bool(get_turns)
 
     def _draw_opponents(self, which: Which) -> None:
         """Draw the opponents of some boards, each of its roster."""
@@ -254,8 +268,11 @@ class Boards:
                 )
             first += count
 
-    def play(self, actions: Actions) -> StepResult:
-        """Play the learner's ``(count,)`` actions, and the answers, on boards that are not idle."""
+    def play(self, actions: Actions, begin: Which = NO_BOARDS) -> StepResult:
+        """Play the learner's ``(count,)`` actions, and the answers, on boards that are not idle.
+
+        On the idle boards `begin` new episodes begin, whose first answers are found with the others.
+        """
         rewards, over = np.empty(self.count), np.empty(self.count, np.bool_)
         try:
             found = self._run(
@@ -264,11 +281,19 @@ class Boards:
                 kind=type(self._policy),
             )  # fmt: skip
             if self._opponents and not self._policy.answers:
+                if begin.size:
+                    self._take_in_changes()
+                    self.idle[begin] = False
+                    self._set_up(begin)
                 which = self._all if not found else np.flatnonzero(~self._found_illegal)
                 self._answer(self._by_opponent(which))
                 self._run(
                     kernels.score_boards, self.table.states, self.players, self.idle, rewards, over
                 )
+                begun, begin = begin, begin[over[begin]]  # the first answer has ended the game
+                rewards[begun], over[begun] = 0.0, False
+                self._let_go()
+            self.restart(begin)
         except BaseException:
             self.idle[:] = True  # it is not the learner's turn: no episode can continue
             raise

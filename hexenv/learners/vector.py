@@ -26,7 +26,7 @@ from hexenv.compiled.cpus import Threads, usable_cpus
 from hexenv.envs.aec import AGENTS, BoardEnv
 from hexenv.envs.observation import Observation
 from hexenv.games.table import Which
-from hexenv.learners.boards import Boards, StepResult
+from hexenv.learners.boards import NO_BOARDS, Boards, StepResult
 from hexenv.learners.kernels import Actions, Flags
 from hexenv.learners.lineup import Masks
 from hexenv.learners.members import Tally
@@ -444,21 +444,20 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
     ) -> tuple[StepResult, FinalObservations | None]:
         """Step the boards of a part, and write their planes and masks."""
         boards, final = part.boards, None
-        begin = boards.idle.nonzero()[0]
-        result = boards.play(actions[part.place])
+        next_step = self.autoreset_mode == AutoresetMode.NEXT_STEP
+        begin = boards.idle.nonzero()[0] if next_step else NO_BOARDS
+        result = boards.play(actions[part.place], begin)
         over = result.terminations | result.truncations
         numbers = over.nonzero()[0]
         if self._counts_results and numbers.size:  # before the next opponents are drawn
             boards.note_ended(numbers, result)
         if self.autoreset_mode == AutoresetMode.SAME_STEP:
-            begin = numbers
-            if begin.size:
-                titles = boards.opponent_titles()[begin] if self._counts_results else begin
-                final = FinalObservations(begin + part.place.start, *boards.show(begin), titles)
+            if numbers.size:
+                titles = boards.opponent_titles()[numbers] if self._counts_results else numbers
+                final = FinalObservations(numbers + part.place.start, *boards.show(numbers), titles)
+            boards.restart(numbers)
         else:
             boards.idle |= over
-        if self.autoreset_mode != AutoresetMode.DISABLED:
-            boards.restart(begin)
         boards.show_all(planes[part.place])
         return result, final
 
