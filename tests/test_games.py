@@ -37,6 +37,11 @@ MIDDLING = games(
     connect4=[(), (8, 7), (7, 7, 5), (2, 20, 8), (13, 4, 8), (29, 2, 4)],
     gomoku=[(6, 6, EXACT), ((7, 12),)],
 )
+WIDE = games(
+    hex=[((2, 19),), (9,), ((19, 3),), (19,)],
+    gomoku=[((20, 5),), (8, 5), ((6, 17), 5), (20,)],
+)
+"""Whose rows are shorter than the bytes that are read at once, and longer."""
 LARGE = games(hex=[(11, True)], gomoku=[(9, 5, EXACT), (15,), ((20, 5), 6)])
 LARGEST = games(
     hex=[(11,), (19,), (19, True)],
@@ -194,6 +199,29 @@ def test_all_games_of_tictactoe(game):
     CompiledFunction(count_results)(game, states, legal, np.empty(10, np.int64), results)
     assert results.tolist() == [131184, 77904, 46080]
     assert results.sum() == 255168
+
+
+def owners_of_many(game, states, out):
+    for i in range(states.size):
+        game.owners(states[i], out[i])
+
+
+compiled_owners = CompiledFunction(owners_of_many)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("game", [*SMALL, *MIDDLING, *WIDE], ids=str)
+def test_owners_are_those_of_all_cells(game):
+    """Whole numbers of bytes are read at once: rows may be shorter or longer."""
+    found = [state for seed in range(3) for state in random_states(game, seed)]
+    states = base.new_states(game, len(found))
+    for state, source in zip(states, found, strict=True):
+        game.copy(source, state)
+    owners = np.full((len(found) + 1, game.rows * game.columns), 7, np.int8)
+    (compiled_owners if JIT else owners_of_many)(game, states, owners[:-1])
+    expected = [[game.owner(state, cell) for cell in range(owners.shape[1])] for state in states]
+    assert owners[:-1].tolist() == expected
+    assert (owners[-1] == 7).all()  # nothing is written beyond the last cell
 
 
 # ---- the rules written another way ---------------------------------------------------------------
@@ -482,8 +510,7 @@ def test_a_filled_board_has_one_winner_by_three_ways_to_look(size):
         state = base.new_state(game)
         for cell, owner in enumerate(owners.tolist()):
             game.place(state, cell, owner)
-        first, second = (int(np.flatnonzero(owners == player)[0]) for player in (0, 1))
-        joined = [game.completes(state, first), game.completes(state, second)]
+        joined = [game.has_joined(state, player) for player in (0, 1)]
         assert sorted(joined) == [False, True]
 
         board = owners.astype(np.int8).reshape(size)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from environments import SMALL, legal_actions, make, random_game
 
+from hexenv.games import base
 from hexenv.learners.policies import POLICIES, Stream, new_policy, new_seed
 
 over_small_boards = pytest.mark.parametrize("board", SMALL)
@@ -110,22 +111,42 @@ def test_answers_are_legal_and_change_nothing(board, name):
 
 
 @over_small_boards
-def test_random_takes_the_legal_action_that_one_draw_says(board):
+def test_random_takes_the_legal_action_that_draws_say(board):
     for env in positions(board):
-        legal = legal_actions(env)
+        legal, count = legal_actions(env), env.game.num_actions()
+        tries = base.TRIALS if hasattr(env.game, "is_legal") else 0
         for seed in (1, 99, 2**60 + 3):
-            _, draw = next(xorshift(seed))
-            assert answers("random", env, [seed]) == [legal[int(draw * len(legal))]]
+            draws = xorshift(seed)
+            found = (int(next(draws)[1] * count) for _ in range(tries))
+            tried = next((action for action in found if action in legal), None)
+            if tried is None:
+                tried = legal[int(next(draws)[1] * len(legal))]
+            assert answers("random", env, [seed]) == [tried]
 
 
-def test_random_is_uniform():
-    env = make("tictactoe")
-    env.reset(options={"moves": "15"})
-    rng = np.random.default_rng(6)
-    found = answers("random", env, [new_seed(rng) for _ in range(1_400)])
-    counts = np.bincount(found, minlength=9)
-    assert counts[[0, 4]].tolist() == [0, 0]
-    assert np.abs(counts[[1, 2, 3, 5, 6, 7, 8]] - 200).max() < 60
+@pytest.mark.parametrize(
+    ("board", "moves"),
+    [("tictactoe", "15"), ("gomoku-4", "a1 b2 c3"), ("hex-3-swap", "b2"), ("hex-3", "b2 a1")],
+)
+def test_random_is_uniform(board, moves):
+    env = make(board)
+    env.reset(options={"moves": moves})
+    legal, rng = legal_actions(env), np.random.default_rng(6)
+    found = answers("random", env, [new_seed(rng) for _ in range(200 * len(legal))])
+    counts = np.bincount(found, minlength=env.game.num_actions())
+    assert np.abs(counts[legal] - 200).max() < 60
+    assert counts.sum() == counts[legal].sum()
+
+
+def test_random_lists_the_actions_if_it_tries_in_vain():
+    class LeastDraw:
+        def random(self):
+            return 0.0
+
+    env = make("hex-3")
+    env.reset(options={"moves": "a1 b1"})  # the least action is taken
+    policy = new_policy("random", env.game)
+    assert policy.answer(env.game, env.state, LeastDraw()) == legal_actions(env)[0]
 
 
 @over_small_boards

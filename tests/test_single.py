@@ -12,6 +12,7 @@ from gymnasium.utils.env_checker import check_env
 
 from agents import NRPA, UCT, GreedyAgent, RandomAgent
 from hexenv import IllegalActionError
+from hexenv.games.base import TRIALS
 from hexenv.learners.single import SingleEnv
 from hexenv.render.ansi import render_text
 from hexenv.render.look import Look
@@ -124,10 +125,17 @@ class Oracle:
     def answer(self):
         while not self.is_over() and self.env.agent_selection != f"player_{self.player}":
             if self.opponent == "random":
-                legal = legal_actions(self.env)
-                self.env.step(legal[self.draw(len(legal))])
+                self.env.step(self.draw_action())
             else:
                 self.env.step(self.opponent(self.env))
+
+    def draw_action(self):
+        """By trial where a game says whether an action is legal, but not for ever."""
+        game, legal = self.env.game, legal_actions(self.env)
+        for _ in range(TRIALS if hasattr(game, "is_legal") else 0):
+            if (action := self.draw(game.num_actions())) in legal:
+                return action
+        return legal[self.draw(len(legal))]
 
     def seen(self):
         """The observation and the info."""

@@ -46,9 +46,8 @@ class FastGraph:
     def __init__(self, network: nn.Module, planes: int, shape: tuple[int, int]) -> None:
         self._openvino = library("openvino", "fast")
         self._shape = *shape, planes
-        with torch.no_grad():
-            example = torch.zeros(2, *self._shape)
-            self._model = self._openvino.convert_model(network.eval(), example_input=example)
+        graph, example = traced(network, planes, shape), torch.zeros(2, *self._shape)
+        self._model = self._openvino.convert_model(graph, example_input=example)
         self._compiled: dict[int, Any] = {}
         self._own = threading.local()  # a request serves one thread
         self._lock = threading.Lock()
@@ -64,8 +63,7 @@ class FastGraph:
         count = len(seen)
         request = self._request(1 << (count - 1).bit_length())
         request.get_input_tensor(0).data[:count] = seen.numpy()
-        request.start_async()
-        request.wait()
+        request.infer(share_outputs=True)  # in this thread, the only one of a forked process
         found = [request.get_output_tensor(i).data[:count].copy() for i in range(2)]
         return torch.from_numpy(found[0]), torch.from_numpy(found[1])
 

@@ -1,7 +1,7 @@
 """A network of AlphaHex as an agent: its policy alone.
 
-PyTorch (extra ``train``) evaluates the network, or OpenVINO (extra ``fast``), which is some times as
-fast and slightly less precise (see `agents.learning.fast_graph`); without either NumPy does.
+PyTorch (extra ``train``) evaluates the network, or OpenVINO (extra ``fast``), which is faster and
+slightly less precise (see `agents.learning.fast_graph`); without either NumPy does.
 """
 
 from collections.abc import Callable

@@ -154,6 +154,9 @@ class Hex(NamedTuple):
             if state.owners[place + offset] == player:
                 head = join(state.links, head, place + offset)
 
+    def has_joined(self, state: State, player: int) -> bool:
+        return sides_of(state.links, TOP if player == 0 else LEFT) == BOTH_SIDES
+
     def completes(self, state: State, cell: int) -> bool:
         return sides_of(state.links, self.place_of(cell)) == BOTH_SIDES
 

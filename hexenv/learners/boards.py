@@ -271,7 +271,7 @@ class Boards:
     def play(self, actions: Actions, begin: Which = NO_BOARDS) -> StepResult:
         """Play the learner's ``(count,)`` actions, and the answers, on boards that are not idle.
 
-        On the idle boards `begin` new episodes begin, whose first answers are found with the others.
+        On the idle boards `begin` episodes begin, whose first answers are found with the others.
         """
         rewards, over = np.empty(self.count), np.empty(self.count, np.bool_)
         try:

@@ -4,13 +4,19 @@ Every row times us and the peer in turn, several times, each in a process of its
 median of the ratios. Both are given legal random actions recorded before, write observations and
 masks at every step, and reset boards by themselves. We are called from Python once a step; Pgx runs
 all steps in one compiled ``lax.scan``, its own best form. With one thread it is processor time,
-both on the same core; with two it is wall time. Needs ``pgx``, which no extra installs.
+both on the same core; with two it is wall time. Without ``pgx``, which no extra installs, its
+columns are empty. Learners against a random opponent stand beside Gymnasium's `SyncVectorEnv` and,
+in Hex, beside `vector_hex.c`, which needs a C compiler: no masks, and observations by what changed.
 """
 
 import argparse
+import ctypes
 import json
 import multiprocessing
 import os
+import shutil
+import subprocess
+import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -29,7 +35,7 @@ from agents.apps.cli.shared import new_table
 
 SECONDS = 0.25
 """About how long a timing takes."""
-SIZES = [1, 64, 1024, 4096]
+SIZES = [64, 1024, 16384]
 TARGET_SIZE = 1024
 GAMES = [  # environment, its options, Pgx's name for it, the ratio to reach, plies of a long game
     ("Hex", {"board_size": 11}, "hex", 5.0, 121),
@@ -37,7 +43,7 @@ GAMES = [  # environment, its options, Pgx's name for it, the ratio to reach, pl
     ("TicTacToe", {}, "tic_tac_toe", 2.0, 9),
     ("Gomoku", {"board_size": 15}, None, None, 225),
 ]
-LEARNERS, SYNC_LEARNERS, LEARNER_TARGET = 1024, 64, 30.0
+SYNC_LEARNERS = 64
 
 
 class Rate(NamedTuple):
@@ -120,12 +126,51 @@ def our_boards(name: str, boards: int, threads: int) -> Callable[[], Rate]:
 
 
 @cache
-def our_learners(name: str, boards: int, mode: str | None) -> Callable[[], Rate]:
+def our_learners(
+    name: str, boards: int, threads: int, mode: str | None = None
+) -> Callable[[], Rate]:
     """Steps a second of learners against a random opponent."""
     options, plies = next((game[1], game[4]) for game in GAMES if game[0] == name)
-    more = {"threads": 1} if mode is None else {"vectorization_mode": mode}
+    more = {"threads": threads} if mode is None else {"vectorization_mode": mode}
     envs = gymnasium.make_vec(f"hexenv/{name}-v0", num_envs=boards, **more, **options)
     return recorded(envs, plies // 2)
+
+
+@cache
+def learners_in_c(boards: int) -> Callable[[], Rate]:
+    """Steps a second of learners against a random opponent in the C program's Hex 11 x 11."""
+    code = Path(tempfile.mkdtemp()) / "hex.so"
+    source = Path(__file__).with_name("vector_hex.c")
+    options = ("-O3", "-march=native", "-shared", "-fPIC")
+    subprocess.run(["cc", *options, "-o", str(code), str(source)], check=True)
+    hex_in_c = ctypes.CDLL(str(code))
+    hex_in_c.new_boards.restype = ctypes.c_void_p
+
+    def new() -> ctypes.c_void_p:
+        return ctypes.c_void_p(hex_in_c.new_boards(boards, ctypes.c_uint64(1)))
+
+    def place(array: np.ndarray) -> ctypes.c_void_p:
+        return ctypes.c_void_p(array.ctypes.data)
+
+    count = max(200, 1_000_000 // boards)
+    actions = np.zeros((count, boards), np.int32)
+    rewards, over = np.zeros(boards, np.float32), np.zeros(boards, np.int8)
+    random = np.ones(1, np.uint64)
+    steps = [(place(row), place(rewards), place(over)) for row in actions]
+    board = new()
+    played = 0
+    for step in steps:
+        hex_in_c.choose(board, place(random), step[0])
+        played += hex_in_c.step(board, *step)
+    hex_in_c.free_boards(board)
+
+    def replay_in_c() -> Rate:
+        board = new()
+        rate = timed(lambda: [hex_in_c.step(board, *step) for step in steps], played)
+        hex_in_c.free_boards(board)
+        return rate
+
+    return replay_in_c
 
 
 @cache
@@ -211,6 +256,7 @@ def boards_table(threads: int, rounds: int, found: list[dict[str, Any]]) -> Tabl
     for name, _, peer, target, _ in GAMES:
         for boards in SIZES:
             timings: list[Timing] = [(our_boards, name, boards, threads)]
+            peer = peer if find_spec("pgx") else None
             if peer:
                 timings.append((pgx_boards, name, boards, threads))
             both = paired(threads, rounds, *timings)
@@ -230,18 +276,36 @@ def boards_table(threads: int, rounds: int, found: list[dict[str, Any]]) -> Tabl
     return table
 
 
-def learner_table(rounds: int, found: list[dict[str, Any]]) -> Table:
-    """Steps a second against a random opponent, beside Gymnasium's vector of single ones."""
-    title = f"Learners against random, {LEARNERS} boards, beside SyncVectorEnv of {SYNC_LEARNERS}"
-    columns = ("game", "ours /s", "SyncVectorEnv /s", *RATIO)
-    table = new_table(*columns, title=f"{title}, one thread")
+def learner_table(threads: int, rounds: int, found: list[dict[str, Any]]) -> Table:
+    """Steps a second against a random opponent, beside the C program and single environments."""
+    title = f"Learners against random, threads: {threads}, beside C (Hex) or SyncVectorEnv"
+    columns = ("game", "boards", "ours /s", "us a step", "beside", "theirs /s", *RATIO)
+    table = new_table(*columns, title=title)
     for name, *_ in GAMES:
-        peer = our_learners, name, SYNC_LEARNERS, "sync"
-        both = paired(1, rounds, (our_learners, name, LEARNERS, None), peer)
-        found.append({"game": name, "learners": LEARNERS, "rates": both.tolist()})
-        medians = np.median(both[:, :, 0], axis=0)
-        rates = [f"{median:,.0f}" for median in medians]
-        table.add_row(name, *rates, *ratio_of(both[:, :, 0], LEARNER_TARGET))
+        for boards in SIZES:
+            timings: list[Timing] = [(our_learners, name, boards, threads)]
+            beside = ""
+            if name == "Hex" and threads == 1 and shutil.which("cc"):
+                beside = "C"
+                timings.append((learners_in_c, boards))
+            elif boards == TARGET_SIZE and threads == 1:
+                beside = f"SyncVectorEnv of {SYNC_LEARNERS}"
+                timings.append((our_learners, name, SYNC_LEARNERS, 1, "sync"))
+            both = paired(threads, rounds, *timings)
+            about = {"game": name, "learners": boards, "threads": threads, "beside": beside}
+            found.append({**about, "rates": both.tolist()})
+            figures = both[:, :, 0 if threads == 1 else 1]
+            medians = np.median(figures, axis=0)
+            table.add_row(
+                name,
+                str(boards),
+                f"{medians[0]:,.0f}",
+                f"{boards / medians[0] * 1e6:,.1f}",
+                beside,
+                f"{medians[1]:,.0f}" if beside else "",
+                *ratio_of(figures, None),
+                end_section=boards == SIZES[-1],
+            )
     return table
 
 
@@ -251,13 +315,11 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5, help="how often each pair is timed")
     parser.add_argument("--json", type=Path, help="file for every round's rates, by both clocks")
     arguments = parser.parse_args()
-    if not find_spec("pgx"):
-        parser.error("expected pgx to be installed: python -m pip install pgx")
     console = Console(width=110)
     found: list[dict[str, Any]] = []
     for threads in (1, 2):
         console.print(boards_table(threads, arguments.rounds, found))
-    console.print(learner_table(arguments.rounds, found))
+        console.print(learner_table(threads, arguments.rounds, found))
     if arguments.json:
         arguments.json.write_text(json.dumps(found, indent=1))
 
