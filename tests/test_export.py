@@ -16,10 +16,10 @@ torch = pytest.importorskip("torch", reason="the extra train is not installed")
 pytest.importorskip("safetensors", reason="the extra train is not installed")
 
 from agents.learning import export  # noqa: E402
-from agents.learning.evaluator import NetworkEvaluator  # noqa: E402
 from agents.learning.files import load_network, save_network  # noqa: E402
 from agents.learning.networks import new_network, parameter_table  # noqa: E402
 from agents.learning.saved import game_of  # noqa: E402
+from agents.policies.network import NetworkAgent  # noqa: E402
 from hexenv.common.extras import how_to_install  # noqa: E402
 from hexenv.envs.observation import plane_names  # noqa: E402
 from hexenv.games import base, notation  # noqa: E402
@@ -137,10 +137,9 @@ def test_what_was_there_stays_when_a_file_cannot_be_written(connect4, tmp_path):
 def test_a_judgement_is_that_of_who_plays_with_the_network(connect4):
     saved = load_network(connect4)
     found = export.evaluate_position(saved, "444444 5")
-    evaluator = NetworkEvaluator(saved.network, saved.game, ())
     states = base.new_states(saved.game, 1)
     saved.game.copy(found.state, states[0])
-    priors, values = evaluator.evaluate(saved.game, states)
+    priors, values = NetworkAgent.from_saved(saved).evaluate(saved.game, states)
     assert found.value == pytest.approx(values[0], abs=1e-6)
     legal = base.legal_mask_of(saved.game, found.state) != 0
     assert legal.tolist() == [True] * 3 + [False] + [True] * 3

@@ -217,11 +217,12 @@ def test_owners_are_those_of_all_cells(game):
     states = base.new_states(game, len(found))
     for state, source in zip(states, found, strict=True):
         game.copy(source, state)
-    owners = np.full((len(found) + 1, game.rows * game.columns), 7, np.int8)
-    (compiled_owners if JIT else owners_of_many)(game, states, owners[:-1])
-    expected = [[game.owner(state, cell) for cell in range(owners.shape[1])] for state in states]
-    assert owners[:-1].tolist() == expected
-    assert (owners[-1] == 7).all()  # nothing is written beyond the last cell
+    count = game.rows * game.columns
+    owners = np.full((len(found), count + 9), 7, np.int8)
+    (compiled_owners if JIT else owners_of_many)(game, states, owners)
+    expected = [[game.owner(state, cell) for cell in range(count)] for state in states]
+    assert owners[:, :count].tolist() == expected
+    assert (owners[:, count:] == 7).all()  # nothing is written beyond the last cell
 
 
 # ---- the rules written another way ---------------------------------------------------------------

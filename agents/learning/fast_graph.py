@@ -53,7 +53,8 @@ class FastGraph:
         self._lock = threading.Lock()
 
     def __call__(self, seen: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        parts = [self._evaluate(part) for part in seen.split(MOST)]
+        firsts = range(0, len(seen), MOST)
+        parts = [self._evaluate(seen[first : first + MOST]) for first in firsts]
         if len(parts) == 1:
             return parts[0]
         logits, values = zip(*parts, strict=True)
@@ -69,7 +70,9 @@ class FastGraph:
 
     def _request(self, size: int) -> Any:
         """What runs batches of this size in this thread."""
-        requests: dict[int, Any] = self._own.__dict__
+        if not hasattr(self._own, "requests"):
+            self._own.requests = {}
+        requests: dict[int, Any] = self._own.requests
         if size not in requests:
             with self._lock:
                 if size not in self._compiled:

@@ -53,12 +53,12 @@ Chains that are joined touch what all bits of both links say. Other links are pl
 def find(links: NDArray[np.int16], place: int) -> int:
     """The place that stands for the chain of `place`; halves the way there for the next time."""
     while True:
-        link = links[place]
+        link = int(links[place])
         if link < 0:
             return place
-        further = links[link]
+        further = int(links[link])
         if further < 0:
-            return int(link)
+            return link
         links[place] = further
         place = further
 
@@ -149,6 +149,7 @@ class Hex(NamedTuple):
         place = self.place_of(cell)
         state.hash ^= KEYS[player, place]
         state.owners[place] = player
+        state.links[place] = NO_SIDE  # even where a game is tried in which the cell is taken
         head = place
         for offset in AROUND:
             if state.owners[place + offset] == player:
@@ -230,12 +231,13 @@ class Hex(NamedTuple):
         return base.drop_played(self, state, actions, count, played)
 
     def owners(self, state: State, out: Cells) -> None:
+        cells = self.rows * self.columns
         cell = end = 0
         for row in range(self.rows):
             end += self.columns
             further = (row + 1) * WIDTH + 1 - cell  # from a cell to its place
             while cell < end:
-                if cell + 8 <= out.size:  # what is beyond the row, the next row overwrites
+                if cell + 8 <= cells:  # what is beyond the row, the next row overwrites
                     store_bytes(out, cell, load_bytes(state.owners, cell + further))
                     cell += 8
                 else:

@@ -218,6 +218,7 @@ class Boards:
             self._arrange()
 
     def _restart(self, which: Which) -> None:
+        get_turns = False
         for _ in range(MAX_STARTS):
             get_turns = self._set_up(which)
             if not self._opponents or self._policy.answers:

@@ -64,7 +64,7 @@ def start_boards(
                 players[board] = side
             elif side == RANDOM:
                 players[board] = int(stream.random() * 2.0)
-            answer_on(game, state, players[board], stream, policy)
+            answer_on(game, state, int(players[board]), stream, policy)
             if not game.is_terminal(state):
                 break
         get_turns = get_turns and not game.is_terminal(state)
@@ -130,7 +130,7 @@ def step_boards(
         if keeps_actions:
             table.actions[board, table.lengths[board]] = action
             table.lengths[board] += 1
-        answer_on(game, state, players[board], Stream(seeds, board), policy)
+        answer_on(game, state, int(players[board]), Stream(seeds, board), policy)
         if game.is_terminal(state):
             rewards[board] = game.outcome(state, players[board])
             over[board] = True
@@ -144,7 +144,7 @@ def answer_boards(
     """Let a policy play on boards until it is the learner's turn or the game is over."""
     for i in range(which.size):
         board = which[i]
-        answer_on(game, states[board], players[board], Stream(seeds, board), policy)
+        answer_on(game, states[board], int(players[board]), Stream(seeds, board), policy)
 
 
 @kernel

@@ -227,12 +227,13 @@ class Gomoku(NamedTuple):
         return EMPTY
 
     def owners(self, state: State, out: Cells) -> None:
+        cells = self.rows * self.columns
         cell = end = 0
         for row in range(self.rows):
             end += self.columns
             first, second = int(state.lines[0, row]), int(state.lines[1, row])
             while cell < end:
-                if cell + 8 <= out.size:  # what is beyond the row, the next row overwrites
+                if cell + 8 <= cells:  # what is beyond the row, the next row overwrites
                     mine, others = SPREAD[first & 255], SPREAD[second & 255]
                     store_bytes(out, cell, ~(mine | others) | (others & ONES))
                     cell, first, second = cell + 8, first >> 8, second >> 8
