@@ -44,8 +44,8 @@ class PufferBoards(PufferEnv):
         env: The id of an environment.
         num_envs: The number of boards, N.
         buf: The arrays: ``"observations"``, ``(N, rows, columns, K)``; ``"actions"``;
-            ``"rewards"``, float32; ``"terminals"`` and ``"truncations"``, bool; ``"masks"``, bool, which stays
-            True, as a learner is on each board; all ``(N,)``. None: own ones.
+            ``"rewards"``, float32; ``"terminals"`` and ``"truncations"``, bool; ``"masks"``, bool,
+            which stays True, as a learner is on each board; all ``(N,)``. None: own ones.
         **options: Those of `hexenv.learners.vector.BoardVectorEnv`, but for ``mask_in`` and
             ``autoreset_mode``.
 
