@@ -1,7 +1,7 @@
-"""Networks by OpenVINO, which runs them some times as fast as PyTorch on a processor.
+"""Networks by OpenVINO, which runs them on a processor faster than PyTorch does.
 
-It reckons in bfloat16 where the processor does so faster, with eight bits of precision: values then
-differ by about 0.02 from those of PyTorch.
+It computes in bfloat16, with eight bits of precision, where that is faster: values then differ by
+some hundredths from those of PyTorch.
 """
 
 # PyTorch's and OpenVINO's types are partly missing.
