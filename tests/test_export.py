@@ -16,10 +16,11 @@ torch = pytest.importorskip("torch", reason="the extra train is not installed")
 pytest.importorskip("safetensors", reason="the extra train is not installed")
 
 from agents.learning import export  # noqa: E402
+from agents.learning.evaluator import NetworkEvaluator  # noqa: E402
+from agents.learning.fast_graph import has_openvino  # noqa: E402
 from agents.learning.files import load_network, save_network  # noqa: E402
 from agents.learning.networks import new_network, parameter_table  # noqa: E402
 from agents.learning.saved import game_of  # noqa: E402
-from agents.policies.network import NetworkAgent  # noqa: E402
 from hexenv.common.extras import how_to_install  # noqa: E402
 from hexenv.envs.observation import plane_names  # noqa: E402
 from hexenv.games import base, notation  # noqa: E402
@@ -139,13 +140,14 @@ def test_a_judgement_is_that_of_who_plays_with_the_network(connect4):
     found = export.evaluate_position(saved, "444444 5")
     states = base.new_states(saved.game, 1)
     saved.game.copy(found.state, states[0])
-    priors, values = NetworkAgent.from_saved(saved).evaluate(saved.game, states)
-    assert found.value == pytest.approx(values[0], abs=1e-6)
+    priors, values = NetworkEvaluator(saved.network, saved.game, ()).evaluate(saved.game, states)
+    precision = 0.05 if has_openvino() else 1e-6
+    assert found.value == pytest.approx(values[0], abs=precision)
     legal = base.legal_mask_of(saved.game, found.state) != 0
     assert legal.tolist() == [True] * 3 + [False] + [True] * 3
     assert found.policy[3] == 0
     np.testing.assert_allclose(
-        found.policy[legal], priors[0, legal] / priors[0, legal].sum(), atol=1e-6
+        found.policy[legal], priors[0, legal] / priors[0, legal].sum(), atol=precision
     )
 
 

@@ -61,6 +61,9 @@ def test_a_policy_says_nearly_what_pytorch_says():
     fast = NetworkPolicy(saved.network, fast_graph.fast_graph)(planes, masks)
     for one, other in zip(plain, fast, strict=True):
         assert np.allclose(one, other, rtol=0.05, atol=0.2)
+    assert plain[0].argmax(1).tolist() == fast[0].argmax(1).tolist()
+    nothing = NetworkPolicy(saved.network, fast_graph.fast_graph)(planes[:0], masks[:0])
+    assert [len(each) for each in nothing] == [0, 0]
 
 
 def test_threads_do_not_disturb_each_other(evaluators):
@@ -80,15 +83,18 @@ def test_an_agent_in_a_forked_process_gets_answers():
     env.reset()
     position = env.unwrapped.game, env.unwrapped.state.reshape(1)
     before = agent.evaluate(*position)[1]
+    game, state = position
+    several = game, np.repeat(state, 3)  # for which the child compiles
     receiver, sender = multiprocessing.Pipe(duplex=False)
     context = multiprocessing.get_context("fork")
-    process = context.Process(target=lambda: sender.send(agent.evaluate(*position)[1]))
+    process = context.Process(target=lambda: sender.send(agent.evaluate(*several)[1]))
     process.start()
     try:
         assert receiver.poll(20)
-        assert np.array_equal(receiver.recv(), before)
+        assert np.allclose(receiver.recv(), before, rtol=0, atol=0.02)
     finally:
         process.kill()
+        process.join()
 
 
 def test_agents_use_it_where_it_is_installed(monkeypatch):

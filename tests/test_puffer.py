@@ -10,7 +10,7 @@ from hexenv.adapters.puffer import PufferBoards
 def buffers(count, shape):
     return {
         "observations": np.zeros((count, *shape), np.int8),
-        "actions": np.zeros(count, np.int64),
+        "actions": np.zeros(count, np.int32),
         "rewards": np.zeros(count, np.float32),
         "masks": np.ones(count, np.bool_),
         "terminals": np.zeros(count, np.bool_),
@@ -21,13 +21,16 @@ def buffers(count, shape):
 @pytest.mark.parametrize("given", [True, False])
 def test_it_plays_as_the_vector_environment_does(given):
     buf = buffers(6, (4, 4, 3)) if given else None
-    boards = PufferBoards("hexenv/Hex-v0", num_envs=6, buf=buf, board_size=4, illegal="terminate")
+    boards = PufferBoards(
+        "hexenv/Hex-v0", num_envs=6, buf=buf, seed=3, board_size=4, illegal="terminate"
+    )
     envs = gymnasium.make_vec(
         "hexenv/Hex-v0", num_envs=6, board_size=4, illegal="terminate", mask_in="info",
         autoreset_mode="SameStep",
     )  # fmt: skip
-    seen, _ = boards.reset(seed=3)
-    expected, infos = envs.reset(seed=3)
+    seen, _ = boards.reset()
+    seeds = np.random.SeedSequence(3).generate_state(6)
+    expected, infos = envs.reset(seed=seeds.tolist())
     rng, ended = np.random.default_rng(1), 0
     for _ in range(60):
         assert np.array_equal(seen, expected)
@@ -50,3 +53,12 @@ def test_it_plays_as_the_vector_environment_does(given):
         assert results[2] is buf["terminals"]
         assert buf["actions"].tolist() == actions.tolist()
     boards.close()
+
+
+def test_actions_that_are_none_are_refused():
+    boards = PufferBoards("hexenv/TicTacToe-v0", num_envs=3, seed=1)
+    boards.reset()
+    with pytest.raises(ValueError, match="action"):
+        boards.step(0.7)
+    with pytest.raises(ValueError, match="action"):
+        boards.step(np.zeros(2, np.int32))

@@ -207,6 +207,10 @@ def no_winning_action(self, state, player, near, actions, count):
     return -1
 
 
+def random_action_that_is_taken(self, state, rng, buffer):
+    return 4
+
+
 def final_score_beyond_1(self, state, player):
     return 2.0 * self.outcome(state, player)
 
@@ -223,6 +227,7 @@ FAULTS = {
     cell_of_all_one: ("cell_of", "cell_of: expected different ones from 0 to 8, got .3, 3"),
     wins_at_nothing: ("wins_at", "wins_at of .: expected True|winning_action: expected"),
     no_winning_action: ("winning_action", r"winning_action: expected \[.*\], got -1"),
+    random_action_that_is_taken: ("random_action", r"random_action: expected .*, got .4, 4"),
     legal_actions_descending: ("legal_actions", "expected ascending ones"),
     legal_actions_beyond_their_count: ("legal_actions", "legal_actions: expected . written"),
     legal_actions_out_of_range: (

@@ -15,6 +15,8 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from agents import UCT, PolicyAgent
 from hexenv import IllegalActionError
 from hexenv.compiled import interpreted
+from hexenv.envs.aec import BoardEnv
+from hexenv.games import tictactoe
 from hexenv.learners.vector import BoardVectorEnv
 from hexenv.render.ansi import render_text
 from hexenv.render.look import Look
@@ -1064,3 +1066,52 @@ def test_answers_of_different_lengths_name_the_opponent():
     envs = vector("tictactoe", 2, opponent=ragged, side="second")
     with pytest.raises(ValueError, match="opponent ragged: expected an action for each board"):
         envs.reset(seed=1)
+
+
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
+def test_opponents_of_new_episodes_answer_together_with_the_others(mode):
+    asked = []
+
+    def first(observations, masks):
+        asked.append(len(masks))
+        return masks.argmax(axis=1)
+
+    envs = gymnasium.make_vec(
+        "hexenv/TicTacToe-v0", num_envs=40, opponent=first, autoreset_mode=mode, threads=1
+    )
+    seen, _ = envs.reset(seed=1)
+    rng, most, ended = np.random.default_rng(2), 0, 0
+    for _ in range(30):
+        asked.clear()
+        masks = seen["action_mask"]
+        seen, rewards, over, _, _ = envs.step((rng.random(masks.shape) * masks).argmax(axis=1))
+        most, ended = max(most, len(asked)), ended + int(over.sum())
+        assert (rewards[~over] == 0).all()
+    assert ended > 100
+    assert most == (1 if mode == "NextStep" else 2)
+
+
+def test_a_first_answer_that_ends_the_game_is_followed_by_another_start():
+    asked = []
+
+    def first(observations, masks):
+        asked.append(len(masks))
+        return masks.argmax(axis=1)
+
+    openings = ["1425", "5"]  # after the first one the opponent wins at once
+
+    def raw_env(render_mode=None):
+        return BoardEnv(tictactoe.new(), "started_v0", render_mode=render_mode, openings=openings)
+
+    envs = BoardVectorEnv(raw_env, num_envs=20, opponent=first, side="second", threads=1)
+    seen, _ = envs.reset(seed=1)
+    rng, over, calls = np.random.default_rng(2), np.zeros(20, bool), []
+    for _ in range(40):
+        asked.clear()
+        masks, begun = seen["action_mask"], over
+        seen, rewards, over, _, _ = envs.step((rng.random(masks.shape) * masks).argmax(axis=1))
+        calls.append(len(asked))
+        assert not over[begun].any()
+        assert not rewards[begun].any()
+        assert (seen["observation"][begun].sum(axis=(1, 2, 3)) == 1).all()
+    assert max(calls) > 1

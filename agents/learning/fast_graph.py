@@ -30,8 +30,11 @@ def has_openvino() -> bool:
 
 
 def fast_graph(network: nn.Module, planes: int, shape: tuple[int, int]) -> Any:
-    """As `agents.learning.evaluator.traced`, by OpenVINO; networks of others stay with PyTorch."""
-    if isinstance(network, BoardNetwork):
+    """As `agents.learning.evaluator.traced`, by OpenVINO if it is installed.
+
+    Networks of others stay with PyTorch. The graph gets no other weights, and is not copied.
+    """
+    if isinstance(network, BoardNetwork) and has_openvino():
         return FastGraph(network, planes, shape)
     return traced(network, planes, shape)
 
@@ -53,7 +56,7 @@ class FastGraph:
         self._lock = threading.Lock()
 
     def __call__(self, seen: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        firsts = range(0, len(seen), MOST)
+        firsts = range(0, max(1, len(seen)), MOST)
         parts = [self._evaluate(seen[first : first + MOST]) for first in firsts]
         if len(parts) == 1:
             return parts[0]
@@ -62,7 +65,7 @@ class FastGraph:
 
     def _evaluate(self, seen: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         count = len(seen)
-        request = self._request(1 << (count - 1).bit_length())
+        request = self._request(1 << max(0, count - 1).bit_length())
         request.get_input_tensor(0).data[:count] = seen.numpy()
         request.infer(share_outputs=True)  # in this thread, the only one of a forked process
         found = [request.get_output_tensor(i).data[:count].copy() for i in range(2)]

@@ -166,11 +166,10 @@ def _runtime_of(network: Any) -> _Runtime:
     if isinstance(network, PlainNetwork):
         return _Runtime(PlainPolicy, PlainEvaluator, nullcontext)
     from agents.learning.evaluator import NetworkEvaluator, NetworkPolicy
-    from agents.learning.fast_graph import fast_graph, has_openvino
+    from agents.learning.fast_graph import fast_graph
 
-    graph_of = fast_graph if has_openvino() else None
-    policy = partial(NetworkPolicy, graph_of=graph_of)
-    return _Runtime(policy, partial(NetworkEvaluator, graph_of=graph_of), _one_thread)
+    policy = partial(NetworkPolicy, graph_of=fast_graph)
+    return _Runtime(policy, partial(NetworkEvaluator, graph_of=fast_graph), _one_thread)
 
 
 def _one_thread() -> AbstractContextManager[None]:

@@ -46,6 +46,7 @@ class PufferBoards(PufferEnv):
         buf: The arrays: ``"observations"``, ``(N, rows, columns, K)``; ``"actions"``;
             ``"rewards"``, float32; ``"terminals"`` and ``"truncations"``, bool; ``"masks"``, bool,
             which stays True, as a learner is on each board; all ``(N,)``. None: own ones.
+        seed: Of the first `reset` without one.
         **options: Those of `hexenv.learners.vector.BoardVectorEnv`, but for ``mask_in`` and
             ``autoreset_mode``.
 
@@ -57,8 +58,14 @@ class PufferBoards(PufferEnv):
     emulated, done = False, False
 
     def __init__(
-        self, env: str, num_envs: int = 1, buf: dict[str, Any] | None = None, **options: Any
+        self,
+        env: str,
+        num_envs: int = 1,
+        buf: dict[str, Any] | None = None,
+        seed: int | None = None,
+        **options: Any,
     ) -> None:
+        self._seed = seed
         mode: dict[str, Any] = {"autoreset_mode": AutoresetMode.SAME_STEP, "mask_in": "info"}
         self.envs: Any = gymnasium.make_vec(env, num_envs=num_envs, **options, **mode)
         self.single_observation_space = self.envs.single_observation_space
@@ -92,8 +99,14 @@ class PufferBoards(PufferEnv):
         return self
 
     def reset(self, seed: int | None = None) -> tuple[NDArray[Any], list[dict[str, Any]]]:
-        """Begin episodes on all boards; the seed is as of `BoardVectorEnv.reset`."""
-        self.observations[:], infos = self.envs.reset(seed=seed)
+        """Begin episodes on all boards.
+
+        The seeds of the boards are spread, as PufferLib gives its environments neighbouring seeds.
+        """
+        seed, self._seed = self._seed if seed is None else seed, None
+        spread = None if seed is None else np.random.SeedSequence(seed)
+        seeds = None if spread is None else spread.generate_state(self.num_agents).tolist()
+        self.observations[:], infos = self.envs.reset(seed=seeds)
         self.legal[:] = infos["action_mask"]
         for array in (self.rewards, self.terminals, self.truncations):
             array[:] = 0
@@ -101,8 +114,8 @@ class PufferBoards(PufferEnv):
 
     def step(self, actions: NDArray[Any]) -> Step:
         """Play an action on every board; the infos are an empty list."""
+        found = self.envs.step(actions)
         self.actions[:] = actions
-        found = self.envs.step(self.actions)
         arrays = self.observations, self.rewards, self.terminals, self.truncations
         for array, result in zip(arrays, found[:4], strict=True):
             array[:] = result

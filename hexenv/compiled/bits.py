@@ -35,12 +35,12 @@ SPREAD: Final[NDArray[np.int64]] = (
 
 
 def load_bytes(array: Any, start: int) -> int:
-    """Eight bytes of an int8 array as one number, the first of them the lowest."""
+    """Eight bytes of a contiguous int8 array as one number, the first of them the lowest."""
     return int(array[start : start + 8].view("<i8")[0])
 
 
 def store_bytes(array: Any, start: int, number: int) -> None:
-    """Write a number of 64 bits over eight bytes of an int8 array; see `load_bytes`."""
+    """Write a number of 64 bits over eight bytes of a contiguous int8 array; see `load_bytes`."""
     array[start : start + 8].view("<i8")[0] = number
 
 
@@ -102,11 +102,16 @@ def _store(_context: Any, array: Any, start: Any, number: Any) -> Any:
     return types.void(array, start, number), generate
 
 
+def _is_plain(array: Any) -> bool:
+    """Whether an array has one byte after the other."""
+    return isinstance(array, types.Array) and (array.layout, array.dtype) == ("C", types.int8)
+
+
 @overload(load_bytes, strict=False, jit_options=_INLINED)
 def _overload_load(array: Any, start: Any) -> Any:
-    return lambda array, start: _load(array, start)
+    return (lambda array, start: _load(array, start)) if _is_plain(array) else None
 
 
 @overload(store_bytes, strict=False, jit_options=_INLINED)
 def _overload_store(array: Any, start: Any, number: Any) -> Any:
-    return lambda array, start, number: _store(array, start, number)
+    return (lambda array, start, number: _store(array, start, number)) if _is_plain(array) else None

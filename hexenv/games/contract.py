@@ -154,7 +154,7 @@ class Game(Protocol):
         ...
 
     def owners(self, state: State, out: Cells) -> None:
-        """Write `owner` of every cell into ``(rows * columns,) int8``."""
+        """Write `owner` of every cell into contiguous ``(>= rows * columns,) int8``."""
 
     def observe(self, state: State, player: int, owners: Cells, out: NDArray[Any]) -> None:
         """Write the planes of `planes` as `player` sees them.
@@ -265,7 +265,8 @@ class OptionalVerbs(Protocol):
     def random_action(self, state: State, rng: Any, buffer: Actions) -> int:
         """A uniformly random legal action of a game in play; `buffer` as in `random_playout`.
 
-        A game with many actions, most of them legal, is faster than by listing them.
+        A game with many actions, most of them legal, is faster by `hexenv.games.base.draw_cell`, if
+        it has ``is_legal(state, action) -> bool``, than by listing them.
         """
         ...
 

@@ -272,7 +272,8 @@ class Boards:
     def play(self, actions: Actions, begin: Which = NO_BOARDS) -> StepResult:
         """Play the learner's ``(count,)`` actions, and the answers, on boards that are not idle.
 
-        On the idle boards `begin` episodes begin, whose first answers are found with the others.
+        On the idle boards `begin` episodes begin; what no compiled policy answers there, an
+        opponent answers together with the other boards.
         """
         rewards, over = np.empty(self.count), np.empty(self.count, np.bool_)
         try:
@@ -296,7 +297,7 @@ class Boards:
                 self._let_go()
             self.restart(begin)
         except BaseException:
-            self.idle[:] = True  # it is not the learner's turn: no episode can continue
+            self.idle[:] = True  # results are lost: no episode can continue
             raise
         result = StepResult(rewards, over, np.zeros(self.count, np.bool_))
         if found:

@@ -92,6 +92,16 @@ def choose_opponents(
         chosen[which[i]] = first + number
 
 
+@inlined_kernel
+def score_on(
+    game: Any, state: Any, player: Any, board: int, rewards: NDArray[np.float64], over: Flags
+) -> None:
+    """Write the learner's reward, and that the game is over, if it is."""
+    if game.is_terminal(state):
+        rewards[board] = game.outcome(state, player)
+        over[board] = True
+
+
 @kernel
 def step_boards(
     game: Any,
@@ -109,7 +119,8 @@ def step_boards(
 ) -> int:
     """Play the learner's legal actions, and the policy's answers, on boards that are not idle.
 
-    One board after the other, with its rewards (see `score_boards`), while its state is at hand.
+    One board after the other, with its reward (0 and False on boards that are not over), while its
+    state is at hand.
     How many actions were illegal.
     """
     found = 0
@@ -131,9 +142,7 @@ def step_boards(
             table.actions[board, table.lengths[board]] = action
             table.lengths[board] += 1
         answer_on(game, state, int(players[board]), Stream(seeds, board), policy)
-        if game.is_terminal(state):
-            rewards[board] = game.outcome(state, players[board])
-            over[board] = True
+        score_on(game, state, players[board], board, rewards, over)
     return found
 
 
@@ -160,13 +169,10 @@ def find_waiting(game: Any, states: Any, players: Players, idle: Flags, waiting:
 def score_boards(
     game: Any, states: Any, players: Players, idle: Flags, rewards: NDArray[np.float64], over: Flags
 ) -> None:
-    """Write the learner's rewards and which games are over; 0 and False for idle boards."""
+    """Write the learner's rewards and which games are over, for boards that are not idle."""
     for board in range(states.size):
-        rewards[board] = 0.0
-        over[board] = False
-        if not idle[board] and game.is_terminal(states[board]):
-            rewards[board] = game.outcome(states[board], players[board])
-            over[board] = True
+        if not idle[board]:
+            score_on(game, states[board], players[board], board, rewards, over)
 
 
 @kernel

@@ -48,7 +48,7 @@ def new_seed(rng: np.random.Generator) -> np.uint64:
 class Nobody(NamedTuple):
     """In the place of a policy, where compiled code is not to answer."""
 
-    unused: int = 0
+    no_field: int = 0  # as compiled tuples need one
     answers = False
 
     def answer(self, game: Any, state: State, rng: Any) -> int:

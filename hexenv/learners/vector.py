@@ -449,7 +449,7 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         result = boards.play(actions[part.place], begin)
         over = result.terminations | result.truncations
         numbers = over.nonzero()[0]
-        if self._counts_results and numbers.size:  # before the next opponents are drawn
+        if self._counts_results and numbers.size:  # before these boards get other opponents
             boards.note_ended(numbers, result)
         if self.autoreset_mode == AutoresetMode.SAME_STEP:
             if numbers.size:

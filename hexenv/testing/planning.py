@@ -60,18 +60,23 @@ def _possible_winners(game: Game, state: State, plies: int) -> set[int]:
     return found
 
 
+DRAWS: Final = 3
+"""Random actions at every ply."""
+
 compiled_playouts = CompiledFunction(random_playouts, "the tests")
 
 
 def check_moves(played: Played) -> None:
-    """`next_actions`, `cell_of` and the winning actions agree with what steps show."""
+    """`next_actions`, `cell_of`, winning and random actions agree with what steps show."""
     game, actions, log = played
-    legal, cells, wins = _followed(played, follow_moves, find_wins)
+    legal, cells, wins, drawn = _followed(played, follow_moves, find_wins, draw_actions)
     for ply in range(len(actions) if log.ended[-1] else len(actions) + 1):
         found = [int(action) for action in legal[ply] if action != UNTOUCHED]
         expected = log.legal[ply, : log.counts[ply]].tolist()
         if sorted(found) != expected:
             played.fail(ply, "next_actions", expected, found)
+        if not set(drawn[ply].tolist()) <= set(expected):
+            played.fail(ply, "random_action", expected, drawn[ply].tolist())
         own = cells[ply, : len(found)]
         if len(set(own.tolist())) != len(own) or not ((own >= 0) & (own < game.num_cells())).all():
             claim = f"different ones from 0 to {game.num_cells() - 1}"
@@ -84,14 +89,15 @@ def check_moves(played: Played) -> None:
 
 def check_compiled_moves(played: Played) -> None:
     """The same verbs say as machine code what they say as Python."""
-    slow = _followed(played, follow_moves, find_wins)
-    fast = _followed(played, _compiled_follow_moves, _compiled_find_wins)
-    names = "next_actions", "cell_of", "winning_action"
+    slow = _followed(played, follow_moves, find_wins, draw_actions)
+    compiled = _compiled_follow_moves, _compiled_find_wins, _compiled_draw_actions
+    fast = _followed(played, *compiled)
+    names = "next_actions", "cell_of", "winning_action", "random_action"
     for name, one, other in zip(names, slow, fast, strict=True):
         played.expect(f"{name} of machine code against Python", one, other)
 
 
-def _followed(played: Played, follow: Any, find: Any) -> tuple[Any, Any, Any]:
+def _followed(played: Played, follow: Any, find: Any, draw: Any) -> tuple[Any, Any, Any, Any]:
     game, actions, log = played
     shape = (len(actions) + 1, game.num_actions())
     legal, cells = np.full((2, *shape), UNTOUCHED, np.int32)
@@ -101,7 +107,11 @@ def _followed(played: Played, follow: Any, find: Any) -> tuple[Any, Any, Any]:
     wins = np.full((len(actions) + 1, players), UNTOUCHED, np.int64)
     if players:
         find(game, log.states, log.legal, log.counts, wins)
-    return legal, cells, wins
+    draws = DRAWS if hasattr(game, "random_action") else 0
+    drawn = np.full((len(actions) + 1, draws), UNTOUCHED, np.int64)
+    if draws:
+        draw(game, log.states, np.random.default_rng(len(actions)), scratch, drawn)
+    return legal, cells, wins, drawn
 
 
 def _check_filled_cell(played: Played, ply: int, cell: int) -> None:
@@ -155,5 +165,14 @@ def find_wins(game: Any, states: Any, legal: Any, counts: Any, wins: Any) -> Non
                 wins[ply, player] = game.winning_action(states[ply], player, -1, legal[ply], count)
 
 
+def draw_actions(game: Any, states: Any, rng: Any, scratch: Any, drawn: Any) -> None:
+    """Kernel: some random actions at every ply; ``(plies + 1, DRAWS)``."""
+    for ply in range(len(states)):
+        if not game.is_terminal(states[ply]):
+            for i in range(drawn.shape[1]):
+                drawn[ply, i] = game.random_action(states[ply], rng, scratch)
+
+
+_compiled_draw_actions = CompiledFunction(draw_actions, "the tests")
 _compiled_follow_moves = CompiledFunction(follow_moves, "the tests")
 _compiled_find_wins = CompiledFunction(find_wins, "the tests")

@@ -139,11 +139,12 @@ def our_learners(
 @cache
 def learners_in_c(boards: int) -> Callable[[], Rate]:
     """Steps a second of learners against a random opponent in the C program's Hex 11 x 11."""
-    code = Path(tempfile.mkdtemp()) / "hex.so"
     source = Path(__file__).with_name("vector_hex.c")
     options = ("-O3", "-march=native", "-shared", "-fPIC")
-    subprocess.run(["cc", *options, "-o", str(code), str(source)], check=True)
-    hex_in_c = ctypes.CDLL(str(code))
+    with tempfile.TemporaryDirectory() as folder:
+        code = Path(folder) / "hex.so"
+        subprocess.run(["cc", *options, "-o", str(code), str(source)], check=True)
+        hex_in_c = ctypes.CDLL(str(code))
     hex_in_c.new_boards.restype = ctypes.c_void_p
 
     def new() -> ctypes.c_void_p:
