@@ -62,6 +62,7 @@ def evaluations() -> None:
         for each in RUNTIMES:
             with runtime(each):
                 found.append(NetworkAgent(name))
+                found[-1].evaluate(game, base.new_states(game, 1))
         plain = load_plain(find_network(name))
         by_numpy = PlainEvaluator(plain.network, game, tuple(plain.options.planes))
         for count in BATCHES:

@@ -165,7 +165,10 @@ def learners_in_c(boards: int) -> Callable[[], Rate]:
         played += hex_in_c.step(board, *step)
     hex_in_c.free_boards(board)
 
+    arrays = actions, rewards, over
+
     def replay_in_c() -> Rate:
+        assert len(arrays[0]) == count  # which keeps the arrays: the steps have only their places
         board = new()
         rate = timed(lambda: [hex_in_c.step(board, *step) for step in steps], played)
         hex_in_c.free_boards(board)
