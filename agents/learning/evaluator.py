@@ -98,8 +98,8 @@ def traced(network: nn.Module, planes: int, shape: tuple[int, int]) -> Any:
 class NetworkPolicy:
     """The policy of a network, for boards of any size; an `agents.policies.models.Policy`."""
 
-    def __init__(self, network: nn.Module, graph_of: Callable[..., Any] | None = None) -> None:
-        self._network, self._graph_of = folded(network), graph_of or traced
+    def __init__(self, network: nn.Module, graph_of: Callable[..., Any] = traced) -> None:
+        self._network, self._graph_of = folded(network), graph_of
         self._traced_by_shape: dict[tuple[int, ...], Any] = {}
 
     def __getstate__(self) -> dict[str, Any]:

@@ -140,6 +140,11 @@ class Boards:
             self.table = self.table._replace(actions=actions)
             self.table.lengths[:] = 0
 
+    @property
+    def _asks_opponents(self) -> bool:
+        """Whether there are opponents besides a compiled policy, which answers by itself."""
+        return bool(self._opponents) and not self._policy.answers
+
     def opponent_of(self, board: int) -> Opponent | None:
         return self._opponents[int(self._chosen[board])] if self._opponents else None
 
@@ -221,7 +226,7 @@ class Boards:
         get_turns = False
         for _ in range(MAX_STARTS):
             get_turns = self._set_up(which)
-            if not self._opponents or self._policy.answers:
+            if not self._asks_opponents:
                 break
             self._answer(self._by_opponent(which))
             which = which[self.table.states["winner"][which] != IN_PLAY]
@@ -237,7 +242,7 @@ class Boards:
             self.seeds, which, self.side, self._policy, kind=type(self._policy),
         )  # fmt: skip
         self._illegal_in_episode[which] = 0
-        if self._opponents and not self._policy.answers:
+        if self._asks_opponents:
             if self.table.actions.size:
                 for board in which.tolist():
                     first = self._first_moves[self._begun[board]]
@@ -282,7 +287,7 @@ class Boards:
                 self.idle, self._found_illegal, self.seeds, self._policy, rewards, over,
                 kind=type(self._policy),
             )  # fmt: skip
-            if self._opponents and not self._policy.answers:
+            if self._asks_opponents:
                 if begin.size:
                     self._take_in_changes()
                     self.idle[begin] = False

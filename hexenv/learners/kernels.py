@@ -119,9 +119,8 @@ def step_boards(
 ) -> int:
     """Play the learner's legal actions, and the policy's answers, on boards that are not idle.
 
-    One board after the other, with its reward (0 and False on boards that are not over), while its
-    state is at hand.
-    How many actions were illegal.
+    Each board is also scored, while its state is at hand: 0 and False where its game goes on. How
+    many actions were illegal.
     """
     found = 0
     states, keeps_actions = table.states, table.actions.shape[1] > 0

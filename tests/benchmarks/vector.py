@@ -251,40 +251,54 @@ def ratio_of(figures: np.ndarray, target: float | None) -> list[str]:
     return [f"{np.median(ratios):.2f}x", spread, f"{target:g}x" if target else ""]
 
 
+HEADS = ("game", "boards", "ours /s", "us a step", "beside", "theirs /s", *RATIO)
+
+
+def add_row(
+    table: Table,
+    about: dict[str, Any],
+    rounds: int,
+    timings: list[Timing],
+    beside: str,
+    found: list[dict[str, Any]],
+    target: float | None = None,
+) -> None:
+    """Time one row of a table; `about` has the game, the boards and the threads."""
+    both = paired(about["threads"], rounds, *timings)
+    found.append({**about, "beside": beside, "rates": both.tolist()})
+    figures = both[:, :, 0 if about["threads"] == 1 else 1]
+    medians, boards = np.median(figures, axis=0), about["boards"]
+    table.add_row(
+        about["game"],
+        str(boards),
+        f"{medians[0]:,.0f}",
+        f"{boards / medians[0] * 1e6:,.1f}",
+        beside,
+        f"{medians[1]:,.0f}" if beside else "",
+        *ratio_of(figures, target),
+        end_section=boards == SIZES[-1],
+    )
+
+
 def boards_table(threads: int, rounds: int, found: list[dict[str, Any]]) -> Table:
     """Plies a second of boards played from outside, beside Pgx."""
     clock = "processor time" if threads == 1 else "wall time"
-    title = f"Vector environments, both sides played, threads: {threads} ({clock})"
-    columns = ("game", "boards", "ours /s", "us a step", "Pgx /s", *RATIO)
-    table = new_table(*columns, title=title)
-    for name, _, peer, target, _ in GAMES:
+    table = new_table(*HEADS, title=f"Both sides played, threads: {threads} ({clock})")
+    for name, _, peer, ratio, _ in GAMES:
         for boards in SIZES:
             timings: list[Timing] = [(our_boards, name, boards, threads)]
-            peer = peer if find_spec("pgx") else None
-            if peer:
+            beside = "Pgx" if peer and find_spec("pgx") else ""
+            if beside:
                 timings.append((pgx_boards, name, boards, threads))
-            both = paired(threads, rounds, *timings)
+            target = ratio if boards == TARGET_SIZE and threads == 1 else None
             about = {"game": name, "boards": boards, "threads": threads}
-            found.append({**about, "rates": both.tolist()})
-            figures = both[:, :, 0 if threads == 1 else 1]
-            medians = np.median(figures, axis=0)
-            table.add_row(
-                name,
-                str(boards),
-                f"{medians[0]:,.0f}",
-                f"{boards / medians[0] * 1e6:,.1f}",
-                f"{medians[1]:,.0f}" if peer else "",
-                *ratio_of(figures, target if boards == TARGET_SIZE and threads == 1 else None),
-                end_section=boards == SIZES[-1],
-            )
+            add_row(table, about, rounds, timings, beside, found, target)
     return table
 
 
 def learner_table(threads: int, rounds: int, found: list[dict[str, Any]]) -> Table:
     """Steps a second against a random opponent, beside the C program and single environments."""
-    title = f"Learners against random, threads: {threads}, beside C (Hex) or SyncVectorEnv"
-    columns = ("game", "boards", "ours /s", "us a step", "beside", "theirs /s", *RATIO)
-    table = new_table(*columns, title=title)
+    table = new_table(*HEADS, title=f"Learners against random, threads: {threads}")
     for name, *_ in GAMES:
         for boards in SIZES:
             timings: list[Timing] = [(our_learners, name, boards, threads)]
@@ -295,21 +309,8 @@ def learner_table(threads: int, rounds: int, found: list[dict[str, Any]]) -> Tab
             elif boards == TARGET_SIZE and threads == 1:
                 beside = f"SyncVectorEnv of {SYNC_LEARNERS}"
                 timings.append((our_learners, name, SYNC_LEARNERS, 1, "sync"))
-            both = paired(threads, rounds, *timings)
-            about = {"game": name, "learners": boards, "threads": threads, "beside": beside}
-            found.append({**about, "rates": both.tolist()})
-            figures = both[:, :, 0 if threads == 1 else 1]
-            medians = np.median(figures, axis=0)
-            table.add_row(
-                name,
-                str(boards),
-                f"{medians[0]:,.0f}",
-                f"{boards / medians[0] * 1e6:,.1f}",
-                beside,
-                f"{medians[1]:,.0f}" if beside else "",
-                *ratio_of(figures, None),
-                end_section=boards == SIZES[-1],
-            )
+            about = {"game": name, "boards": boards, "threads": threads, "opponent": "random"}
+            add_row(table, about, rounds, timings, beside, found)
     return table
 
 
