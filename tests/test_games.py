@@ -408,6 +408,41 @@ def test_playouts_of_tictactoe_have_the_known_distribution():
     assert (np.abs(found - known) <= 4 * np.sqrt(known * (1 - known) / playouts)).all()
 
 
+def tally_boards(game, state, scratch, rng, buffer, counts, playouts):
+    """Kernel: count the boards of 3 x 3 that playouts fill, by the cells of player 1 as bits."""
+    for _ in range(playouts):
+        game.copy(state, scratch)
+        game.random_playout(scratch, rng, buffer)
+        board = 0
+        for cell in range(9):
+            board |= (scratch.owners[game.place_of(cell)] & 1) << cell
+        counts[board] += 1
+
+
+compiled_tally_boards = CompiledFunction(tally_boards)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("moves", ["", "b2", "a1 c3"])
+def test_hex_playouts_fill_the_board_in_all_ways_equally_often(moves):
+    game, each = hex.new(3), 400 if JIT else 30
+    state = play(game, moves)
+    owners = base.cell_owners(game, state).reshape(-1)
+    empty = np.flatnonzero(owners == EMPTY)
+    expected = {
+        sum(1 << int(cell) for cell in (*np.flatnonzero(owners == 1), *chosen))
+        for chosen in itertools.combinations(empty, (len(empty) + state.ply % 2) // 2)
+    }
+    counts, buffer = np.zeros(512, np.int64), np.empty(9, np.int32)
+    arguments = game, state, base.new_state(game), np.random.default_rng(3), buffer
+    compiled_tally_boards(*arguments, counts, each * len(expected))
+    assert set(np.flatnonzero(counts).tolist()) == expected
+    found = counts[sorted(expected)]
+    chi_squared = float(((found - each) ** 2 / each).sum())
+    freedom = len(expected) - 1
+    assert abs(chi_squared - freedom) <= 4 * np.sqrt(2 * freedom)
+
+
 # ---- ends ----------------------------------------------------------------------------------------
 
 

@@ -168,11 +168,15 @@ class Connect4(NamedTuple):
         player = int(state.ply & 1)
         mine = int(state.stones[player])
         theirs = int(state.stones[1 - player])
-        for _ in range(state.ply, self.rows * self.columns):
+        bits = base.draw_bits(rng)
+        for ply in range(state.ply, self.rows * self.columns):
             taken = mine | theirs
-            bottom = int(rng.random() * self.columns) * height
-            while (taken >> (bottom + self.rows - 1)) & 1:  # full: draw again
-                bottom = int(rng.random() * self.columns) * height
+            if ply & 7 == 0:
+                bits = base.draw_bits(rng)
+            choice, bits = base.split_draw(bits, self.columns)
+            while (taken >> (choice * height + self.rows - 1)) & 1:  # full: draw again
+                choice, bits = base.split_draw(base.draw_bits(rng), self.columns)
+            bottom = choice * height
             mine |= (taken + (1 << bottom)) & (column << bottom)
             if self.has_line(mine):
                 state.winner = player

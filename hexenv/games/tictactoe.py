@@ -124,9 +124,9 @@ class TicTacToe(NamedTuple):
         mine = int(state.stones[player])
         theirs = int(state.stones[1 - player])
         # One draw serves the whole playout: 9! orders take 19 of its 53 random bits.
-        fraction = rng.random()
+        bits = base.draw_bits(rng)
         while count > 0:
-            pick, fraction = base.split_draw(fraction, count)
+            pick, bits = base.split_draw(bits, count)
             mine |= 1 << buffer[pick]
             if HAS_LINE[mine]:
                 state.winner = player

@@ -9,7 +9,7 @@ from agents.search.playout import Uniform, action_on, memory_behind
 from agents.search.simulation import Simulation, part
 from agents.search.tree import Tree
 from hexenv.compiled import inlined_kernel, kernel
-from hexenv.games.base import EMPTY, Actions, State, score_of, split_draw
+from hexenv.games.base import EMPTY, Actions, State, draw_bits, score_of, split_draw
 from hexenv.games.hex import AROUND, BOTH_SIDES, PLACES, WIDTH, Hex, join
 
 DRAWS: Final = 4
@@ -170,17 +170,17 @@ def fill_saving_bridges(
                 total += 1
     player, action = int(state.ply) & 1, int(state.last_action)
     last = game.place_of(action) if 0 <= action < game.rows * game.columns else NO_PLACE
-    fraction = 0.0
+    bits = 0
     for turn in range(total):
         count = total - turn
         if turn % DRAWS == 0:
-            fraction = rng.random()
+            bits = draw_bits(rng)
         intruded = intrusions(owners, last, player) if last != NO_PLACE else 0
         if intruded:
-            first, fraction = split_draw(fraction, 6)
+            first, bits = split_draw(bits, 6)
             last = place_to_save(last, intruded, first)
         else:
-            pick, fraction = split_draw(fraction, count)
+            pick, bits = split_draw(bits, count)
             last = int(places[pick])
         owners[last] = player
         other = places[count - 1]

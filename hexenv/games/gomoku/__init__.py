@@ -29,13 +29,12 @@ from hexenv.games import base
 from hexenv.games.base import DRAW, EMPTY, IN_PLAY, NO_ACTION, Actions, Cells, State
 from hexenv.games.gomoku import renju
 from hexenv.games.gomoku.stone_lines import (
-    ANTIDIAGONAL_LINES,
-    COLUMN_LINES,
-    DIAGONAL_LINES,
     DOWN,
     MAX_SIZE,
     NUM_LINES,
     RIGHT,
+    SECOND,
+    crossing,
     line_through,
     set_stone,
 )
@@ -100,18 +99,15 @@ class Gomoku(NamedTuple):
         return self.rule == STANDARD
 
     def line_wins(self, line: int, exactly: bool) -> bool:
+        """Whether a line, or one of two in a number, has a row that wins."""
         found = runs(line, 1, self.connect)
         if exactly:  # no sixth stone below or above the run
             found &= ~(line << 1) & ~(line >> self.connect)
         return found != 0
 
     def wins_through(self, lines: NDArray[np.uint32], row: int, column: int, exactly: bool) -> bool:
-        return (
-            self.line_wins(int(lines[row]), exactly)
-            or self.line_wins(int(lines[COLUMN_LINES + column]), exactly)
-            or self.line_wins(int(lines[DIAGONAL_LINES + row - column]), exactly)
-            or self.line_wins(int(lines[ANTIDIAGONAL_LINES + row + column]), exactly)
-        )
+        straight, oblique = crossing(lines, row, column)
+        return self.line_wins(straight, exactly) or self.line_wins(oblique, exactly)
 
     def has_won(self, lines: NDArray[np.uint32], player: int, row: int, column: int) -> bool:
         """Whether a stone that the player has there is part of a row that wins."""
@@ -147,14 +143,11 @@ class Gomoku(NamedTuple):
 
     def wins_at(self, state: State, player: int, action: int) -> bool:
         row, column = action // self.columns, action % self.columns
-        lines = state.lines[player]
+        straight, oblique = crossing(state.lines[player], row, column)
+        straight |= 1 << column | 1 << row + SECOND
+        oblique |= 1 << column | 1 << column + SECOND
         exactly = self.needs_exactly(player)
-        return (
-            self.line_wins(int(lines[row]) | 1 << column, exactly)
-            or self.line_wins(int(lines[COLUMN_LINES + column]) | 1 << row, exactly)
-            or self.line_wins(int(lines[DIAGONAL_LINES + row - column]) | 1 << column, exactly)
-            or self.line_wins(int(lines[ANTIDIAGONAL_LINES + row + column]) | 1 << column, exactly)
-        )
+        return self.line_wins(straight, exactly) or self.line_wins(oblique, exactly)
 
     def winning_action(
         self, state: State, player: int, near: int, actions: Actions, count: int
@@ -297,17 +290,18 @@ class Gomoku(NamedTuple):
             return
         count = self.empty_places(state, buffer)
         player = int(state.ply & 1)
-        fraction = rng.random()
+        bits = base.draw_bits(rng)
         while count > 0:
             if count & 3 == 0:
-                fraction = rng.random()
-            pick, fraction = base.split_draw(fraction, count)
+                bits = base.draw_bits(rng)
+            pick, bits = base.split_draw(bits, count)
             place = int(buffer[pick])
             count -= 1
             buffer[pick] = buffer[count]
             row, column = place >> 8, place & 255
-            set_stone(state.lines[player], row, column)
-            if self.has_won(state.lines, player, row, column):
+            straight, oblique = set_stone(state.lines[player], row, column)
+            found = runs(straight, 1, self.connect) | runs(oblique, 1, self.connect)
+            if found and self.has_won(state.lines, player, row, column):
                 state.winner = player
                 return
             player = 1 - player

@@ -15,13 +15,15 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from hexenv.compiled import kernel
+from hexenv.compiled import inlined_kernel, kernel
 
 MAX_SIZE: Final = 20
 
 COLUMN_LINES: Final = MAX_SIZE
 DIAGONAL_LINES: Final = COLUMN_LINES + MAX_SIZE + MAX_SIZE - 1  # where row - column = 0
 ANTIDIAGONAL_LINES: Final = COLUMN_LINES + MAX_SIZE + 2 * MAX_SIZE - 1
+SECOND: Final = 32
+"""Where the second of two lines in a number begins."""
 NUM_LINES: Final = ANTIDIAGONAL_LINES + 2 * MAX_SIZE - 1
 
 DOWN: Final = (0, 1, 1, 1)
@@ -33,13 +35,35 @@ LINE_BY_ROW: Final = (1, 0, 1, 1)
 LINE_BY_COLUMN: Final = (0, 1, -1, 1)
 
 
-@kernel
-def set_stone(lines: NDArray[np.uint32], row: int, column: int) -> None:
-    """Set a cell in the four lines of one player that cross there."""
-    lines[row] |= np.uint32(1 << column)
-    lines[COLUMN_LINES + column] |= np.uint32(1 << row)
-    lines[DIAGONAL_LINES + row - column] |= np.uint32(1 << column)
-    lines[ANTIDIAGONAL_LINES + row + column] |= np.uint32(1 << column)
+@inlined_kernel
+def set_bit(lines: NDArray[np.uint32], line: int, bit: int) -> int:
+    """Set a cell of a line; returns the line."""
+    changed = np.uint32(int(lines[line]) | 1 << bit)
+    lines[line] = changed
+    return int(changed)
+
+
+@inlined_kernel
+def set_stone(lines: NDArray[np.uint32], row: int, column: int) -> tuple[int, int]:
+    """Set a cell in the four lines of one player that cross there; returns them as `crossing`."""
+    along = set_bit(lines, row, column)
+    down = set_bit(lines, COLUMN_LINES + column, row)
+    falling = set_bit(lines, DIAGONAL_LINES + row - column, column)
+    rising = set_bit(lines, ANTIDIAGONAL_LINES + row + column, column)
+    return along | down << SECOND, falling | rising << SECOND
+
+
+@inlined_kernel
+def crossing(lines: NDArray[np.uint32], row: int, column: int) -> tuple[int, int]:
+    """The four lines through a cell, two in a number, for what is sought in two at once.
+
+    They are the row and the column, the diagonal and the antidiagonal; the second begins at bit
+    `SECOND`. There are empty bits between them, so no run goes on from one to the other.
+    """
+    along, down = int(lines[row]), int(lines[COLUMN_LINES + column])
+    falling = int(lines[DIAGONAL_LINES + row - column])
+    rising = int(lines[ANTIDIAGONAL_LINES + row + column])
+    return along | down << SECOND, falling | rising << SECOND
 
 
 @kernel
