@@ -168,6 +168,7 @@ class Connect4(NamedTuple):
         player = int(state.ply & 1)
         mine = int(state.stones[player])
         theirs = int(state.stones[1 - player])
+        first_end = 2 * self.connect - 2  # the ply that can be the first to make a line
         bits = base.draw_bits(rng)
         for ply in range(state.ply, self.rows * self.columns):
             taken = mine | theirs
@@ -178,7 +179,7 @@ class Connect4(NamedTuple):
                 choice, bits = base.split_draw(base.draw_bits(rng), self.columns)
             bottom = choice * height
             mine |= (taken + (1 << bottom)) & (column << bottom)
-            if self.has_line(mine):
+            if ply >= first_end and self.has_line(mine):
                 state.winner = player
                 return
             mine, theirs = theirs, mine
