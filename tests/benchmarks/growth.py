@@ -34,7 +34,7 @@ BOARDS = (1, 4, 16, 64, 256, 1_024, 4_096, 16_384, 65_536)
 GAMES = (10, 100, 1_000, 10_000)
 SERVED = (1, 2, 5, 10, 20, 50)
 RECORDS = (100, 1_000, 10_000, 100_000)
-REVIEWED = 1_000
+REVIEWED = 10_000
 """The most records that are reviewed: one takes as long as a search for each move."""
 
 
