@@ -149,14 +149,28 @@ class Hex(NamedTuple):
         links[bottom] = links[right] = OTHER_SIDE
 
     def place(self, state: State, cell: int, player: int) -> None:
+        self.put(state, cell, player)
+
+    def put(self, state: State, cell: int, player: int) -> int:
+        """`place` a stone; returns the place that stands for its chain.
+
+        Of neighbours that follow one another around the cell, only the first is joined to it: they
+        are neighbours themselves.
+        """
         place = self.place_of(cell)
         state.hash ^= KEYS[player, place]
         state.owners[place] = player
         state.links[place] = NO_SIDE  # even where a game is tried in which the cell is taken
         head = place
+        was_own = state.owners[place + AROUND[5]] == player
         for offset in AROUND:
-            if state.owners[place + offset] == player:
+            is_own = state.owners[place + offset] == player
+            if is_own and not was_own:
                 head = join(state.links, head, place + offset)
+            was_own = is_own
+        if was_own and head == place:  # the stones are all around
+            head = join(state.links, head, place + AROUND[5])
+        return head
 
     def has_joined(self, state: State, player: int) -> bool:
         return sides_of(state.links, TOP if player == 0 else LEFT) == BOTH_SIDES
@@ -180,10 +194,10 @@ class Hex(NamedTuple):
         cell = action
         if action == self.rows * self.columns:
             cell = self.swapped_cell(state)
-        self.place(state, cell, player)
+        head = self.put(state, cell, player)
         state.ply += 1
         state.last_action = action
-        if self.completes(state, cell):
+        if state.links[head] == BOTH_SIDES:
             state.winner = player
 
     def swapped_cell(self, state: State) -> int:

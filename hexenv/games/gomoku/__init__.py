@@ -142,7 +142,8 @@ class Gomoku(NamedTuple):
         return self.has_won(state.lines, self.owner(state, cell), row, column)
 
     def wins_at(self, state: State, player: int, action: int) -> bool:
-        row, column = action // self.columns, action % self.columns
+        cell = int(action)  # the bits beyond 32 do not fit NumPy's numbers, as lists have them
+        row, column = cell // self.columns, cell % self.columns
         straight, oblique = crossing(state.lines[player], row, column)
         straight |= 1 << column | 1 << row + SECOND
         oblique |= 1 << column | 1 << column + SECOND
