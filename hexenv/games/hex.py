@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexenv.compiled import NOT_NEGATIVE, compiled, kernel
-from hexenv.compiled.bits import ONES, SPREAD, count_bits, load_bytes, store_bytes
+from hexenv.compiled.bits import ONES, SPREAD, count_bits, load_bytes, row_and_column, store_bytes
 from hexenv.games import base
 from hexenv.games.base import EMPTY, IN_PLAY, NO_ACTION, OUTSIDE, Actions, Cells, State
 
@@ -124,7 +124,8 @@ class Hex(NamedTuple):
         return self.num_actions()
 
     def place_of(self, cell: int) -> int:
-        return (cell // self.columns + 1) * WIDTH + cell % self.columns + 1
+        row, column = row_and_column(cell, self.columns)
+        return (row + 1) * WIDTH + column + 1
 
     def initial(self, state: State) -> None:
         base.begin(state)

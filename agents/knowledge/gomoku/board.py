@@ -21,6 +21,7 @@ from hexenv.compiled import (
     copy_record,
     kernel,
 )
+from hexenv.compiled.bits import row_and_column
 from hexenv.games import base
 from hexenv.games.base import EMPTY, NO_ACTION, Actions, State
 from hexenv.games.gomoku import CARO, FREESTYLE, RENJU, STANDARD, Gomoku
@@ -291,7 +292,7 @@ class PatternGame(NamedTuple):
     def reclassify(self, state: State, cell: int) -> None:
         """Classify anew what a stone that has been put on a cell may have changed."""
         rows, columns = self.rules.rows, self.rules.columns
-        row, column = cell // columns, cell % columns
+        row, column = row_and_column(cell, columns)
         for direction in range(4):
             line, bit, inside, stride = line_at(direction, row, column, rows, columns)
             for side in range(2):

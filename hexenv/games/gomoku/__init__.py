@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from hexenv.common.options import OneOf, Within, checks_options
 from hexenv.compiled import compiled
-from hexenv.compiled.bits import ONES, SPREAD, store_bytes
+from hexenv.compiled.bits import ONES, SPREAD, row_and_column, store_bytes
 from hexenv.games import base
 from hexenv.games.base import DRAW, EMPTY, IN_PLAY, NO_ACTION, Actions, Cells, State
 from hexenv.games.gomoku import renju
@@ -135,15 +135,15 @@ class Gomoku(NamedTuple):
 
     def place(self, state: State, cell: int, player: int) -> None:
         state.hash ^= KEYS[player, cell]
-        set_stone(state.lines[player], cell // self.columns, cell % self.columns)
+        row, column = row_and_column(cell, self.columns)
+        set_stone(state.lines[player], row, column)
 
     def completes(self, state: State, cell: int) -> bool:
-        row, column = cell // self.columns, cell % self.columns
+        row, column = row_and_column(cell, self.columns)
         return self.has_won(state.lines, self.owner(state, cell), row, column)
 
     def wins_at(self, state: State, player: int, action: int) -> bool:
-        cell = int(action)  # the bits beyond 32 do not fit NumPy's numbers, as lists have them
-        row, column = cell // self.columns, cell % self.columns
+        row, column = row_and_column(action, self.columns)
         straight, oblique = crossing(state.lines[player], row, column)
         straight |= 1 << column | 1 << row + SECOND
         oblique |= 1 << column | 1 << column + SECOND
@@ -164,7 +164,7 @@ class Gomoku(NamedTuple):
 
     def winning_action_near(self, state: State, player: int, cell: int) -> int:
         """`winning_action` on the lines through a stone."""
-        row, column = cell // self.columns, cell % self.columns
+        row, column = row_and_column(cell, self.columns)
         lines = state.lines[player]
         reach = self.connect - 1
         for direction in range(4):
@@ -195,7 +195,7 @@ class Gomoku(NamedTuple):
         self.place(state, action, player)
         state.ply += 1
         state.last_action = action
-        row, column = action // self.columns, action % self.columns
+        row, column = row_and_column(action, self.columns)
         if self.has_won(state.lines, player, row, column):
             state.winner = player
         elif self.loses_by(state, action):
@@ -213,7 +213,7 @@ class Gomoku(NamedTuple):
         return False
 
     def owner(self, state: State, cell: int) -> int:
-        row, column = cell // self.columns, cell % self.columns
+        row, column = row_and_column(cell, self.columns)
         if (state.lines[0, row] >> column) & 1:
             return 0
         if (state.lines[1, row] >> column) & 1:
@@ -338,7 +338,7 @@ class Renju(Gomoku):
         return player == 0
 
     def verdict(self, state: State, cell: int) -> int:
-        row, column = cell // self.columns, cell % self.columns
+        row, column = row_and_column(cell, self.columns)
         return renju.verdict(state.lines, self.rows, self.columns, row, column)
 
     def has_barred(self, state: State) -> bool:
@@ -408,7 +408,8 @@ class Caro(Gomoku):
         return False
 
     def wins_at(self, state: State, player: int, action: int) -> bool:
-        return self.has_won(state.lines, player, action // self.columns, action % self.columns)
+        row, column = row_and_column(action, self.columns)
+        return self.has_won(state.lines, player, row, column)
 
 
 def rule_name(rule: int) -> str:
