@@ -7,7 +7,7 @@ import pytest
 
 from hexenv import testing
 from hexenv.compiled import compiled
-from hexenv.games import base, connect4, hex, tictactoe
+from hexenv.games import base, connect4, gomoku, hex, tictactoe
 from hexenv.games.base import DRAW, EMPTY, IN_PLAY
 from hexenv.games.tictactoe import TicTacToe
 
@@ -207,6 +207,10 @@ def no_winning_action(self, state, player, near, actions, count):
     return -1
 
 
+def always(self, state):
+    return True
+
+
 def random_action_that_is_taken(self, state, rng, buffer):
     return 4
 
@@ -277,6 +281,17 @@ def test_a_fault_is_found(fault):
     method, message = FAULTS[fault]
     with pytest.raises(AssertionError, match=message):
         testing.check_game(broken(**{method: fault}))
+
+
+@pytest.mark.parametrize(
+    "game", [hex.new(4, swap=True), gomoku.new(9, rule="renju"), connect4.new()]
+)
+def test_more_changes_than_two_stones_are_found(game):
+    claims_too_much = compiled(
+        type("Claims", (type(game),), {"adds_stones": always, "__slots__": ()})
+    )
+    with pytest.raises(AssertionError, match="adds_stones: expected False, got True"):
+        testing.check_game(claims_too_much(*game))
 
 
 @pytest.mark.parametrize(

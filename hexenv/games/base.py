@@ -211,6 +211,15 @@ def play_randomly(self: Any, state: State, rng: np.random.Generator, buffer: Act
         self.step(state, int(buffer[int(rng.random() * count)]))
 
 
+@kernel
+def may_change_more(self: Any, state: State) -> bool:
+    """`adds_stones` of a game about whose plies nothing is known."""
+    return False
+
+
+adds_stones = optional_method("adds_stones", may_change_more)
+"""See `hexenv.games.contract`."""
+
 TRIALS: Final = 16
 """How often `draw_cell` tries before it lists the legal actions."""
 

@@ -270,6 +270,15 @@ class OptionalVerbs(Protocol):
         """
         ...
 
+    def adds_stones(self, state: State) -> bool:
+        """Whether the last two plies have changed two cells, and how.
+
+        That is, in the planes and the mask of the player to move: each of the two actions was a
+        cell, got a stone of its player and is no longer legal, and all else is as it was. Vector
+        environments then write no more than that.
+        """
+        ...
+
     def loses_by(self, state: State, action: int) -> bool:
         """Whether the action that has led here lost the game."""
         ...

@@ -227,6 +227,9 @@ class Hex(NamedTuple):
             return self.can_swap(state)
         return bool(self.owner(state, action) == EMPTY)
 
+    def adds_stones(self, state: State) -> bool:
+        return not self.swap or state.ply > 3  # two plies before, nobody could swap any more
+
     def legal_actions(self, state: State, out: Actions) -> int:
         if state.winner != IN_PLAY:
             return 0

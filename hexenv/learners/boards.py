@@ -19,7 +19,7 @@ from hexenv.games.base import IN_PLAY
 from hexenv.games.notation import IllegalActionError
 from hexenv.games.table import GameTable, Which, play_in_games, write_movers
 from hexenv.learners import kernels
-from hexenv.learners.kernels import BOTH, MAX_STARTS, Actions, Flags, Players
+from hexenv.learners.kernels import BOTH, MAX_STARTS, NEVER, Actions, Flags, Players
 from hexenv.learners.lineup import (
     Lineup,
     Masks,
@@ -61,6 +61,7 @@ class Boards:
         seeds: ``(count,) uint64``: the states of the random streams.
         idle: ``(count,) bool``: boards whose episode is over.
         masks: ``(count, num_actions) int8``: the learner's legal actions, as last shown.
+        planes: What the learner sees of all boards, as last shown; empty until `keep_shown`.
         threads: The most that an opponent may use; None: as many as there are processors.
         illegal_actions: The number of illegal actions that the learner has chosen.
     """
@@ -95,6 +96,8 @@ class Boards:
         self.seeds = np.ones(count, np.uint64)
         self.idle = np.ones(count, np.bool_)
         self.masks = np.ones((count, self.game.num_actions()), np.int8)
+        self.planes = self.new_planes(0)
+        self._shown = np.full(count, NEVER, np.int64)
         self._begun = np.zeros(count, np.int32)  # the number of each episode's start
         self._chosen = np.zeros(count, np.int32)
         self._found_illegal = np.zeros(count, np.bool_)
@@ -242,6 +245,7 @@ class Boards:
             self.seeds, which, self.side, self._policy, kind=type(self._policy),
         )  # fmt: skip
         self._illegal_in_episode[which] = 0
+        self._shown[which] = NEVER
         if self._asks_opponents:
             if self.table.actions.size:
                 for board in which.tolist():
@@ -437,21 +441,32 @@ class Boards:
         self._write_shown(which, to_play, planes, masks)
         return planes, masks
 
-    def show_all(self, planes: NDArray[Any]) -> None:
-        """Write the planes of all boards, and their masks into `masks`."""
-        self._write_shown(self._all, False, planes, self.masks)
+    def keep_shown(self, planes: NDArray[Any], masks: Masks) -> None:
+        """Have these arrays as `planes` and `masks`."""
+        self.planes, self.masks = planes, masks
+
+    def show_changes(self, actions: Actions) -> None:
+        """Bring `planes` and `masks` up to date after the learner's actions."""
+        out = self._by_cell(self.planes)
+        self._run(
+            kernels.show_changes, self.table.states, self.players, self.side == BOTH, actions,
+            self._shown, out, self.masks, self.env.extra_planes, kind=out.flags.f_contiguous,
+        )  # fmt: skip
 
     def _write_shown(self, which: Which, to_play: bool, planes: NDArray[Any], masks: Masks) -> None:
-        count, cells = len(planes), self.game.rows * self.game.columns
-        if self.env.channels_first:
-            out = planes.reshape(count, -1, cells).transpose(0, 2, 1)
-        else:
-            out = planes.reshape(count, cells, -1)
+        out = self._by_cell(planes)
         to_play = to_play or self.side == BOTH
         self._run(
             kernels.show_boards, self.table.states, self.players, to_play, which, out, masks,
             self.env.extra_planes, kind=out.flags.f_contiguous,  # differs for a single board
         )  # fmt: skip
+
+    def _by_cell(self, planes: NDArray[Any]) -> NDArray[Any]:
+        """Planes as ``(boards, cells, planes)``; the same memory."""
+        count, cells = len(planes), self.game.rows * self.game.columns
+        if self.env.channels_first:
+            return planes.reshape(count, -1, cells).transpose(0, 2, 1)
+        return planes.reshape(count, cells, -1)
 
     def _run(self, function: Callable[..., Any], *arguments: Any, kind: Any = None) -> Any:
         """Run a kernel, compiled if the game is; `kind` tells types apart."""

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from hexenv.compiled import CompiledFunction, inlined_kernel, kernel, scratch_array
 from hexenv.envs.observation import write_planes
+from hexenv.games.base import adds_stones
 from hexenv.games.table import GameTable, Which
 from hexenv.learners.lineup import Masks, Shares
 from hexenv.learners.policies import Stream
@@ -21,6 +22,9 @@ Flags = NDArray[np.bool_]
 FIRST, SECOND, RANDOM, BOTH = range(4)
 """The learner's side: the index of a `Side`, or `BOTH` if it plays for both players."""
 
+
+NEVER: Final = -(2**20)
+"""In the place of the plies of a board that was not shown since its episode began."""
 
 MAX_STARTS: Final = 1000
 """How often a start is tried again if the opponent's first answer ends the game."""
@@ -209,12 +213,55 @@ def show_boards(
     for i in range(which.size):
         state = states[which[i]]
         viewer = game.to_play(state) if to_play else int(viewers[which[i]])
-        game.owners(state, owners)
-        write_planes(game, state, viewer, owners, extra, out[i])
-        if game.is_terminal(state):
-            masks[i, :] = 1
+        show_on(game, state, viewer, owners, extra, out[i], masks[i])
+
+
+@inlined_kernel
+def show_on(
+    game: Any, state: Any, viewer: int, owners: Any, extra: Any, out: Any, mask: Any
+) -> None:
+    """Write what is seen of one board; `owners` is scratch space."""
+    game.owners(state, owners)
+    write_planes(game, state, viewer, owners, extra, out)
+    if game.is_terminal(state):
+        mask[:] = 1
+    else:
+        game.legal_mask(state, owners, mask)
+
+
+@kernel
+def show_changes(
+    game: Any,
+    states: Any,
+    viewers: Players,
+    to_play: bool,
+    actions: Actions,
+    shown: NDArray[np.int64],
+    out: Any,
+    masks: Masks,
+    extra: NDArray[np.int8],
+) -> None:
+    """Bring planes and masks up to date, which show what was there before the learner's actions.
+
+    `shown`, ``(boards,)``, are the plies of what they show. Where they are shown as who is to play
+    sees them, all is written: each ply changes all planes.
+    """
+    owners = scratch_array(out.shape[1], np.int8)
+    for board in range(states.size):
+        state = states[board]
+        plies = int(state.ply) - shown[board]
+        shown[board] = state.ply
+        if plies == 0 and not to_play:
+            continue
+        own, other = int(actions[board]), int(state.last_action)
+        are_cells = min(own, other) >= 0 and max(own, other) < out.shape[1]
+        goes_on = not to_play and not game.is_terminal(state)
+        if plies == 2 and goes_on and are_cells and extra.size == 0 and adds_stones(game, state):
+            out[board, own, 0] = out[board, other, 1] = 1
+            masks[board, own] = masks[board, other] = 0
         else:
-            game.legal_mask(state, owners, masks[i])
+            viewer = game.to_play(state) if to_play else int(viewers[board])
+            show_on(game, state, viewer, owners, extra, out[board], masks[board])
 
 
 @cache

@@ -74,7 +74,8 @@ class Part(NamedTuple):
 class ThreadedBoards:
     """Boards in parts of equal size, each stepped by a thread of its own.
 
-    `masks`, ``(count, num_actions) int8``, are the learner's legal actions on all boards.
+    `masks`, ``(count, num_actions) int8``, are the learner's legal actions on all boards, and
+    `planes` what it sees of them.
     """
 
     def __init__(
@@ -101,12 +102,17 @@ class ThreadedBoards:
                 boards.set_opponents(roster)
             self._parts.append(Part(boards, slice(start, stop)))
         self._threads = Threads(len(self._parts) - 1)
-        self._share_masks()
+        self.renew_planes()
 
-    def _share_masks(self) -> None:
-        """Make the masks of every part a view of those of all boards."""
+    def renew_planes(self) -> None:
+        """Leave the planes to those who have got them; all are written next."""
+        self.planes = self._parts[0].boards.new_planes(len(self.masks))
+        self._share_shown()
+
+    def _share_shown(self) -> None:
+        """Make the planes and masks of every part views of those of all boards."""
         for part in self._parts:
-            part.boards.masks = self.masks[part.place]
+            part.boards.keep_shown(self.planes[part.place], self.masks[part.place])
 
     def __iter__(self) -> Iterator[Part]:
         return iter(self._parts)
@@ -140,12 +146,9 @@ class ThreadedBoards:
             states[part.place] = part.boards.table.states
         return states
 
-    def new_planes(self) -> NDArray[Any]:
-        return self._parts[0].boards.new_planes(len(self.masks))
-
     def __setstate__(self, attributes: dict[str, Any]) -> None:
         self.__dict__.update(attributes)
-        self._share_masks()  # copied views are independent arrays
+        self._share_shown()  # copied views are independent arrays
 
     def close(self) -> None:
         self._threads.close()
@@ -249,6 +252,7 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._every = np.ones(num_envs, np.bool_)
+        self._no_actions = np.zeros(num_envs, np.int64)
         self._generators: list[np.random.Generator] | None = None
         self._seeds: list[int] = []
         roster = None if opponent is None else self._new_roster(opponent)
@@ -354,10 +358,9 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         finally:
             for part in self._parts:  # for later episodes
                 part.boards.start(self.raw_env.starting_positions({}))
-        planes = self._parts.new_planes()
         for part in self._parts:
-            part.boards.show_all(planes[part.place])
-        return self._seen(planes, which)
+            part.boards.show_changes(self._no_actions[part.place])
+        return self._seen(which)
 
     def _checked_reset_mask(self, mask: Any) -> Flags:
         if mask is None:
@@ -426,12 +429,11 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         if self._counts_results:
             for roster in self._rosters:
                 roster.refresh()
-        planes = self._parts.new_planes()
-        stepped = self._parts.each(lambda part: self._step(part, actions, planes))
+        stepped = self._parts.each(lambda part: self._step(part, actions))
         if self._counts_results:
             for part in self._parts:
                 part.boards.hand_in()
-        observations, infos = self._seen(planes)
+        observations, infos = self._seen()
         self._add_final(infos, [final for _, final in stepped if final is not None])
         result = stepped[0][0]
         if len(stepped) > 1:
@@ -439,9 +441,7 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
             result = StepResult(*map(np.concatenate, arrays))
         return observations, result.rewards, result.terminations, result.truncations, infos
 
-    def _step(
-        self, part: Part, actions: Actions, planes: NDArray[Any]
-    ) -> tuple[StepResult, FinalObservations | None]:
+    def _step(self, part: Part, actions: Actions) -> tuple[StepResult, FinalObservations | None]:
         """Step the boards of a part, and write their planes and masks."""
         boards, final = part.boards, None
         next_step = self.autoreset_mode == AutoresetMode.NEXT_STEP
@@ -458,12 +458,12 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
             boards.restart(numbers)
         else:
             boards.idle |= over
-        boards.show_all(planes[part.place])
+        boards.show_changes(actions[part.place])
         return result, final
 
     # ---- observations ----------------------------------------------------------------------------
 
-    def _seen(self, planes: NDArray[Any], which: Flags | None = None) -> tuple[Observation, Infos]:
+    def _seen(self, which: Flags | None = None) -> tuple[Observation, Infos]:
         """The observations of all boards, and the infos of some or (default) all."""
         infos: Infos = {}
         if self.raw_env.mask_in != "observation":
@@ -481,7 +481,12 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
                 "opponent": titles,
                 "_opponent": (self._every if which is None else which).copy(),
             }
-        return self.raw_env.pack_observation(planes, self._parts.masks.copy()), infos
+        planes, masks = self._parts.planes, self._parts.masks.copy()
+        if self._plays_both:
+            self._parts.renew_planes()
+        else:
+            planes = planes.copy()
+        return self.raw_env.pack_observation(planes, masks), infos
 
     def _add_final(self, infos: Infos, parts: list[FinalObservations]) -> None:
         """Add the last observations and infos, in Gymnasium's form."""

@@ -24,6 +24,7 @@ from hexenv.testing.planning import (
 )
 from hexenv.testing.plies import (
     check_actions,
+    check_changes,
     check_copies,
     check_ends,
     check_illegal_actions,
@@ -119,8 +120,8 @@ def play_random_game(
 def _check_played_game(game: Game, actions: list[int], seed: int) -> GameLog:
     played = Played(game, actions, record_game(game, actions, interpreted=True))
     for check in (
-        check_initial, check_actions, check_ends, check_stones, check_copies, check_moves,
-        check_rebuilt, check_texts, check_illegal_actions, check_images,
+        check_initial, check_actions, check_ends, check_stones, check_changes, check_copies,
+        check_moves, check_rebuilt, check_texts, check_illegal_actions, check_images,
     ):  # fmt: skip
         check(played)
     check_playouts(played, seed)

@@ -25,6 +25,22 @@ def check_actions(played: Played) -> None:
     played.expect("to_play", log.players == 1, log.players)
 
 
+def check_changes(played: Played) -> None:
+    """Where two plies are said to have added stones, planes and masks have changed like that."""
+    game, actions, log = played
+    for ply in range(2, len(actions)):
+        if not base.adds_stones(game, log.states[ply]):
+            continue
+        player = log.players[ply]
+        planes, mask = log.planes[ply - 2, player].copy(), log.masks[ply - 2].copy()
+        changed = actions[ply - 2 : ply]
+        if max(changed) < len(planes):
+            planes[changed, [0, 1]], mask[changed] = 1, 0
+        same = np.array_equal(planes, log.planes[ply, player])
+        if not same or not np.array_equal(mask, log.masks[ply]):
+            played.fail(ply, "adds_stones", False, True)
+
+
 def check_ends(played: Played) -> None:
     """The game ends once, with a winner or a draw; what one player wins the other loses."""
     actions, log = played.actions, played.log

@@ -240,6 +240,9 @@ class Gomoku(NamedTuple):
         """Whether an action of a game in play is legal."""
         return self.owner(state, action) == EMPTY and not self.is_barred(state, action)
 
+    def adds_stones(self, state: State) -> bool:
+        return not self.has_barred(state)
+
     def legal_actions(self, state: State, out: Actions) -> int:
         if state.winner != IN_PLAY:
             return 0
