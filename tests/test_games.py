@@ -443,6 +443,21 @@ def test_hex_playouts_fill_the_board_in_all_ways_equally_often(moves):
     assert abs(chi_squared - freedom) <= 4 * np.sqrt(2 * freedom)
 
 
+@pytest.mark.parametrize("size", [2, (2, 19), (5, 17), (8, 16), (19, 18), 19], ids=str)
+@pytest.mark.parametrize("plies", [0, 3])
+def test_hex_playouts_share_the_cells_out_evenly(size, plies):
+    game = hex.new(size)
+    state, rng, buffer = base.new_state(game), np.random.default_rng(5), np.empty(361, np.int32)
+    for _ in range(20):
+        game.initial(state)
+        for cell in rng.permutation(game.num_actions())[: min(plies, game.rows)].tolist():
+            game.step(state, cell)
+        if state.winner == IN_PLAY:
+            game.random_playout(state, rng, buffer)
+            places = [game.place_of(cell) for cell in range(game.num_actions())]
+            assert int((state.owners[places] & 1).sum()) == game.num_actions() // 2
+
+
 # ---- ends ----------------------------------------------------------------------------------------
 
 

@@ -16,7 +16,7 @@ from agents import UCT, PolicyAgent
 from hexenv import IllegalActionError
 from hexenv.compiled import interpreted
 from hexenv.envs.aec import BoardEnv
-from hexenv.games import tictactoe
+from hexenv.games import base, tictactoe
 from hexenv.learners.vector import BoardVectorEnv
 from hexenv.render.ansi import render_text
 from hexenv.render.look import Look
@@ -590,6 +590,56 @@ def test_an_opponent_that_fails_leaves_no_game_half_played(mode):
     assert envs.states["ply"].tolist() == [1, 1]
     envs.step(np.array([4, 8]))
     assert envs.states["ply"].tolist() == [3, 3]
+
+
+def shows_what_is_there(envs, observations):
+    """Whether the planes and masks are those of the states."""
+    game, sides = envs.raw_env.game, envs.sides
+    for i, state in enumerate(envs.states):
+        owners = base.cell_owners(game, state).reshape(-1)
+        planes = np.empty((owners.size, len(game.planes())), np.int8)
+        game.observe(state, int(sides[i]), owners, planes)
+        mask = np.ones(game.num_actions(), np.int8)
+        if state.winner == base.IN_PLAY:
+            game.legal_mask(state, owners, mask)
+        shown = observations["observation"][i].reshape(planes.shape)
+        if not (np.array_equal(shown, planes) and np.array_equal(mask, envs.action_masks()[i])):
+            return False
+    return True
+
+
+@pytest.mark.parametrize("board", ["hex-2x4", "hex-3-swap", "gomoku-4"])
+@over_resetting
+def test_what_is_shown_is_there_after_failures_copies_and_resets_of_some(mode, board):
+    rng, failures = np.random.default_rng(2), 0
+
+    def unsteady(observations, masks):
+        if rng.random() < 0.1:
+            raise RuntimeError("no idea")
+        return masks.argmax(axis=1)
+
+    envs = vector(board, 4, unsteady, autoreset_mode=mode)
+    some = np.array([True, False, True, False])
+    reset = envs.reset
+    for step in range(200):
+        try:
+            if step == 0:
+                observations, _ = reset(seed=1)
+            elif mode != AutoresetMode.NEXT_STEP and envs.idle.any():
+                observations, _ = reset(options={"reset_mask": envs.idle})
+            elif step % 23 == 0:
+                observations, _ = reset(options={"reset_mask": some})
+            else:
+                if step % 31 == 0:
+                    envs = copy.deepcopy(envs)
+                    reset = envs.reset
+                actions = some_actions(envs.action_masks(), rng, 0.03)
+                observations, *_ = envs.step(actions)
+        except RuntimeError:
+            failures += 1
+        else:
+            assert shows_what_is_there(envs, observations)
+    assert failures > 3
 
 
 def test_an_opponent_is_not_asked_again_where_it_has_failed():

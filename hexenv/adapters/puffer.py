@@ -5,7 +5,7 @@
     envs = PufferBoards("hexenv/Connect4-v0", num_envs=1024)
 
 PufferLib needs not be installed: without it the class has all that its native environments have.
-With PufferLib 3.0.0 it runs in ``PufferEnv``, ``Serial`` and ``Multiprocessing``, the back ends.
+By hand it was tried in the back ends of PufferLib 3.0.0: native, serial and multiprocessing.
 Its agents see no masks, so say by ``illegal`` what an illegal action does.
 """
 

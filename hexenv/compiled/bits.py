@@ -1,7 +1,7 @@
-"""What machine code does by better instructions than those of Python's rules: bits, bytes, cells.
+"""Operations for which machine code has faster instructions than Python's rules allow.
 
 Eight bytes at once make the owners of a board's cells several times as fast as one at a time. A
-division that minds signs and zeros takes as long as a third of a ply of Hex.
+division that looks for signs and zeros takes as long as a third of a ply of Hex.
 """
 
 # Numba's types are partly missing.
@@ -29,7 +29,7 @@ def lowest(bits: int) -> int:
 
 
 def row_and_column(cell: int, columns: int) -> tuple[int, int]:
-    """The row and the column of a cell, from 0; both numbers below 2^32, `columns` above 0."""
+    """The row and the column of a cell; it is from 0 to 2^32 - 1, `columns` from 1."""
     return divmod(int(cell), int(columns))
 
 

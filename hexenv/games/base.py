@@ -32,7 +32,8 @@ __all__ = [
     "DRAW", "EMPTY", "IN_PLAY", "MOST", "NO_ACTION", "OUTSIDE", "PLAIN_VERBS",
     "SECOND_PLAYER_KEY", "STATE_FIELDS", "Actions", "Cells", "Game", "OptionalVerbs", "State",
     "StoneGame", "Style", "begin", "cell_of", "cell_owners", "cells_of_action", "clone",
-    "column_letters", "copy", "count_plies", "dihedral_images", "drop_played", "expect_game",
+    "column_letters", "copy", "count_plies", "dihedral_images", "draw_bits", "drop_played",
+    "expect_game",
     "from_middle", "grid_symmetries", "is_terminal", "last_cell", "legal_actions", "legal_mask",
     "legal_mask_of", "line_cells", "new_state", "new_states", "next_actions", "num_cells",
     "observe", "outcome", "owner_by_bits", "owners", "parameters", "parse_board_size", "parse_cell",
@@ -260,7 +261,8 @@ def split_draw(bits: int, count: int) -> tuple[int, int]:
     """One of `count`, at most 1,023, by the bits of a draw, and what is left for another choice.
 
     A choice uses log2(count) of the bits; a playout that draws once for several choices saves more
-    time than all its other arithmetic takes.
+    time than all its other arithmetic takes. The probability of n choices is wrong by a share of
+    about ``count**n / 2**DRAWN``: for four of 400, 3e-6.
     """
     bits *= count
     return bits >> DRAWN, bits & ((1 << DRAWN) - 1)

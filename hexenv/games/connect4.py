@@ -172,7 +172,7 @@ class Connect4(NamedTuple):
         bits = base.draw_bits(rng)
         for ply in range(state.ply, self.rows * self.columns):
             taken = mine | theirs
-            if ply & 7 == 0:
+            if ply & 3 == 0:
                 bits = base.draw_bits(rng)
             choice, bits = base.split_draw(bits, self.columns)
             while (taken >> (choice * height + self.rows - 1)) & 1:  # full: draw again

@@ -271,10 +271,10 @@ class OptionalVerbs(Protocol):
         ...
 
     def adds_stones(self, state: State) -> bool:
-        """Whether the last two plies have changed two cells, and how.
+        """Whether two cells are all that the last two plies have changed for the player to move.
 
-        That is, in the planes and the mask of the player to move: each of the two actions was a
-        cell, got a stone of its player and is no longer legal, and all else is as it was. Vector
+        Each of their actions was a cell, which has its player's stone now (in planes 0 and 1) and
+        is no longer legal. It is asked only in play, after a ply of each player. Vector
         environments then write no more than that.
         """
         ...

@@ -40,7 +40,7 @@ LEFT: Final = WIDTH
 KEYS: Final = base.zobrist_keys(2, PLACES)
 
 FILLED: Final = -128
-"""Added to the owner of a cell that a playout fills: its bit 0 is still the owner, as of others."""
+"""Added to the owner of a cell that a playout fills; bit 0 still tells the owner."""
 
 NO_SIDE: Final = -1
 ONE_SIDE: Final = -2
@@ -203,10 +203,10 @@ class Hex(NamedTuple):
 
     def swapped_cell(self, state: State) -> int:
         """Take the first stone off the board and return the mirror cell, where it comes back."""
-        cell = self.first_stone(state)
+        row, column = row_and_column(self.first_stone(state), self.columns)
         self.initial(state)
         state.ply = 1
-        return cell % self.columns * self.columns + cell // self.columns
+        return column * self.columns + row
 
     def first_stone(self, state: State) -> int:
         """The first cell that is not empty; for a board with a stone on it."""
@@ -282,9 +282,9 @@ class Hex(NamedTuple):
     def random_playout(self, state: State, rng: np.random.Generator, buffer: Actions) -> None:
         """Fill the board at random and look once: the order of the moves makes no difference.
 
-        First each cell goes to either player. Then random cells change hands until both have as
-        many as they would have placed: all ways to share the cells out remain equally likely. The
-        swap is never played here; it is a matter for the tree.
+        First each empty cell goes to either player. Then random ones of them change hands until
+        both players have got as many as they would have placed: all ways to share the cells out are
+        equally likely. The swap is never played here; it is a matter for the tree.
         """
         if state.winner != IN_PLAY:
             return
@@ -316,7 +316,7 @@ class Hex(NamedTuple):
             start = row * WIDTH + 1
             for place in range(start, start + self.columns, 8):
                 word = load_bytes(owners, place)
-                empty = word >> 7 & ONES
+                empty = word >> 6 & ONES  # a bit of `EMPTY` alone, not of `FILLED`
                 given = SPREAD[bits & 255] & empty
                 store_bytes(owners, place, word & ~(empty * 127) | given)
                 filled += count_bits(empty)

@@ -106,7 +106,8 @@ class Boards:
         self._specialised: dict[Any, Callable[..., Any]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_specialised": {}}  # machine code cannot be copied
+        # Machine code cannot be copied; the planes are part of an array of all boards.
+        return {**self.__dict__, "_specialised": {}, "planes": self.planes[:0]}
 
     # ---- opponents ------------------------------------------------------------------------------
 

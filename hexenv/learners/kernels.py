@@ -24,7 +24,7 @@ FIRST, SECOND, RANDOM, BOTH = range(4)
 
 
 NEVER: Final = -(2**20)
-"""In the place of the plies of a board that was not shown since its episode began."""
+"""The plies that are noted for a board which was not shown since its episode began."""
 
 MAX_STARTS: Final = 1000
 """How often a start is tried again if the opponent's first answer ends the game."""
@@ -243,8 +243,8 @@ def show_changes(
 ) -> None:
     """Bring planes and masks up to date, which show what was there before the learner's actions.
 
-    `shown`, ``(boards,)``, are the plies of what they show. Where they are shown as who is to play
-    sees them, all is written: each ply changes all planes.
+    `shown`, ``(boards,)``, are the plies of what they show. All is written with `to_play`, as the
+    view changes sides at each ply, and where the learner's action is not known (`NO_ACTION`).
     """
     owners = scratch_array(out.shape[1], np.int8)
     for board in range(states.size):

@@ -25,6 +25,7 @@ from hexenv.common.options import AtLeastOne, Within, checks_options
 from hexenv.compiled.cpus import Threads, usable_cpus
 from hexenv.envs.aec import AGENTS, BoardEnv
 from hexenv.envs.observation import Observation
+from hexenv.games.base import NO_ACTION
 from hexenv.games.table import Which
 from hexenv.learners.boards import NO_BOARDS, Boards, StepResult
 from hexenv.learners.kernels import Actions, Flags
@@ -105,7 +106,7 @@ class ThreadedBoards:
         self.renew_planes()
 
     def renew_planes(self) -> None:
-        """Leave the planes to those who have got them; all are written next."""
+        """Take a new array for the planes: the old one belongs to the caller."""
         self.planes = self._parts[0].boards.new_planes(len(self.masks))
         self._share_shown()
 
@@ -252,7 +253,7 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._every = np.ones(num_envs, np.bool_)
-        self._no_actions = np.zeros(num_envs, np.int64)
+        self._no_actions = np.full(num_envs, NO_ACTION, np.int64)
         self._generators: list[np.random.Generator] | None = None
         self._seeds: list[int] = []
         roster = None if opponent is None else self._new_roster(opponent)
@@ -358,6 +359,8 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         finally:
             for part in self._parts:  # for later episodes
                 part.boards.start(self.raw_env.starting_positions({}))
+        if self._plays_both:
+            self._parts.renew_planes()
         for part in self._parts:
             part.boards.show_changes(self._no_actions[part.place])
         return self._seen(which)
@@ -429,6 +432,8 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         if self._counts_results:
             for roster in self._rosters:
                 roster.refresh()
+        if self._plays_both:
+            self._parts.renew_planes()
         stepped = self._parts.each(lambda part: self._step(part, actions))
         if self._counts_results:
             for part in self._parts:
@@ -482,9 +487,7 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
                 "_opponent": (self._every if which is None else which).copy(),
             }
         planes, masks = self._parts.planes, self._parts.masks.copy()
-        if self._plays_both:
-            self._parts.renew_planes()
-        else:
+        if not self._plays_both:
             planes = planes.copy()
         return self.raw_env.pack_observation(planes, masks), infos
 

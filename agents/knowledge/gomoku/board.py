@@ -351,10 +351,9 @@ class PatternGame(NamedTuple):
                 reach = table.reach
                 mask = (2 << (2 * reach)) - 1
                 code = 0
+                row, column = row_and_column(cell, columns)
                 for direction in range(4):
-                    line, bit, inside, _ = line_at(
-                        direction, cell // columns, cell % columns, rows, columns
-                    )
+                    line, bit, inside, _ = line_at(direction, row, column, rows, columns)
                     own = int(state.lines[side, line]) << reach
                     free = (inside & ~int(state.lines[1 - side, line])) << reach
                     found = table.classify(own >> bit & mask, ~free >> bit & mask)

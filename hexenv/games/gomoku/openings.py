@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 
 from hexenv.common.messages import not_one_of
 from hexenv.compiled import compiled
+from hexenv.compiled.bits import row_and_column
 from hexenv.games import base, gomoku
 from hexenv.games.base import EMPTY, IN_PLAY, NO_ACTION, Actions, Cells, Game, State
 from hexenv.games.gomoku import Caro, Gomoku, Renju
@@ -202,12 +203,13 @@ class OpenedGomoku(NamedTuple):
 
         `first` is the cell of black's first stone, or `NO_ACTION` for the first one itself.
         """
-        row, column = cell // self.columns, cell % self.columns
+        row, column = row_and_column(cell, self.columns)
         if first == NO_ACTION:
             from_middle = max(abs(2 * row + 1 - self.rows), abs(2 * column + 1 - self.columns))
             return from_middle <= 1
-        down, right = row - first // self.columns, column - first % self.columns
-        return max(abs(down), abs(right)) >= (3 if self.opening == PRO else 4)
+        first_row, first_column = row_and_column(first, self.columns)
+        distance = max(abs(row - first_row), abs(column - first_column))
+        return distance >= (3 if self.opening == PRO else 4)
 
     def is_restricted(self, state: State) -> bool:
         """Whether an opening says where the next stone may go."""
