@@ -446,12 +446,20 @@ class Boards:
         """Have these arrays as `planes` and `masks`."""
         self.planes, self.masks = planes, masks
 
-    def show_changes(self, actions: Actions) -> None:
+    @property
+    def writes_changes(self) -> bool:
+        """Whether `show_all` relies on `planes`: of one side, in a game that adds stones."""
+        return bool(self._opponents) and hasattr(self.game, "adds_stones")
+
+    def show_all(self, actions: Actions) -> None:
         """Bring `planes` and `masks` up to date after the learner's actions."""
+        if not self.writes_changes:
+            self._write_shown(self._all, False, self.planes, self.masks)
+            return
         out = self._by_cell(self.planes)
         self._run(
-            kernels.show_changes, self.table.states, self.players, self.side == BOTH, actions,
-            self._shown, out, self.masks, self.env.extra_planes, kind=out.flags.f_contiguous,
+            kernels.show_changes, self.table.states, self.players, actions, self._shown, out,
+            self.masks, self.env.extra_planes, kind=out.flags.f_contiguous,
         )  # fmt: skip
 
     def _write_shown(self, which: Which, to_play: bool, planes: NDArray[Any], masks: Masks) -> None:

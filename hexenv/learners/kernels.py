@@ -234,7 +234,6 @@ def show_changes(
     game: Any,
     states: Any,
     viewers: Players,
-    to_play: bool,
     actions: Actions,
     shown: NDArray[np.int64],
     out: Any,
@@ -243,24 +242,24 @@ def show_changes(
 ) -> None:
     """Bring planes and masks up to date, which show what was there before the learner's actions.
 
-    `shown`, ``(boards,)``, are the plies of what they show. All is written with `to_play`, as the
-    view changes sides at each ply, and where the learner's action is not known (`NO_ACTION`).
+    `shown`, ``(boards,)``, are the plies of what they show. All is written where the learner's
+    action is not known (`NO_ACTION`).
     """
     owners = scratch_array(out.shape[1], np.int8)
     for board in range(states.size):
         state = states[board]
         plies = int(state.ply) - shown[board]
         shown[board] = state.ply
-        if plies == 0 and not to_play:
+        if plies == 0:
             continue
         own, other = int(actions[board]), int(state.last_action)
         are_cells = min(own, other) >= 0 and max(own, other) < out.shape[1]
-        goes_on = not to_play and not game.is_terminal(state)
-        if plies == 2 and goes_on and are_cells and extra.size == 0 and adds_stones(game, state):
+        goes_on = plies == 2 and not game.is_terminal(state)
+        if goes_on and are_cells and extra.size == 0 and adds_stones(game, state):
             out[board, own, 0] = out[board, other, 1] = 1
             masks[board, own] = masks[board, other] = 0
         else:
-            viewer = game.to_play(state) if to_play else int(viewers[board])
+            viewer = int(viewers[board])
             show_on(game, state, viewer, owners, extra, out[board], masks[board])
 
 

@@ -103,12 +103,18 @@ class ThreadedBoards:
                 boards.set_opponents(roster)
             self._parts.append(Part(boards, slice(start, stop)))
         self._threads = Threads(len(self._parts) - 1)
-        self.renew_planes()
+        self.planes = self._parts[0].boards.new_planes(count)
+        self._share_shown()
 
     def renew_planes(self) -> None:
-        """Take a new array for the planes: the old one belongs to the caller."""
-        self.planes = self._parts[0].boards.new_planes(len(self.masks))
-        self._share_shown()
+        """Take a new array for planes that are written whole: the old one belongs to the caller."""
+        if not self._parts[0].boards.writes_changes:
+            self.planes = self._parts[0].boards.new_planes(len(self.masks))
+            self._share_shown()
+
+    def shown_planes(self) -> NDArray[Any]:
+        """The planes, for the caller."""
+        return self.planes.copy() if self._parts[0].boards.writes_changes else self.planes
 
     def _share_shown(self) -> None:
         """Make the planes and masks of every part views of those of all boards."""
@@ -359,10 +365,9 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         finally:
             for part in self._parts:  # for later episodes
                 part.boards.start(self.raw_env.starting_positions({}))
-        if self._plays_both:
-            self._parts.renew_planes()
+        self._parts.renew_planes()
         for part in self._parts:
-            part.boards.show_changes(self._no_actions[part.place])
+            part.boards.show_all(self._no_actions[part.place])
         return self._seen(which)
 
     def _checked_reset_mask(self, mask: Any) -> Flags:
@@ -432,8 +437,7 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         if self._counts_results:
             for roster in self._rosters:
                 roster.refresh()
-        if self._plays_both:
-            self._parts.renew_planes()
+        self._parts.renew_planes()
         stepped = self._parts.each(lambda part: self._step(part, actions))
         if self._counts_results:
             for part in self._parts:
@@ -463,7 +467,7 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
             boards.restart(numbers)
         else:
             boards.idle |= over
-        boards.show_changes(actions[part.place])
+        boards.show_all(actions[part.place])
         return result, final
 
     # ---- observations ----------------------------------------------------------------------------
@@ -486,10 +490,8 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
                 "opponent": titles,
                 "_opponent": (self._every if which is None else which).copy(),
             }
-        planes, masks = self._parts.planes, self._parts.masks.copy()
-        if not self._plays_both:
-            planes = planes.copy()
-        return self.raw_env.pack_observation(planes, masks), infos
+        shown = self._parts.shown_planes(), self._parts.masks.copy()
+        return self.raw_env.pack_observation(*shown), infos
 
     def _add_final(self, infos: Infos, parts: list[FinalObservations]) -> None:
         """Add the last observations and infos, in Gymnasium's form."""
