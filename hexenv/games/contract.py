@@ -274,8 +274,8 @@ class OptionalVerbs(Protocol):
         """Whether two cells are all that the last two plies have changed for the player to move.
 
         Each of their actions was a cell, which has its player's stone now (in planes 0 and 1) and
-        is no longer legal. It is asked only in play, after a ply of each player. Vector
-        environments then write no more than that.
+        is no longer legal; both players have the same legal actions. It is asked only in play,
+        after a ply of each player. Vector environments then write no more than that.
         """
         ...
 

@@ -61,7 +61,6 @@ class Boards:
         seeds: ``(count,) uint64``: the states of the random streams.
         idle: ``(count,) bool``: boards whose episode is over.
         masks: ``(count, num_actions) int8``: the learner's legal actions, as last shown.
-        planes: What the learner sees of all boards, as last shown; empty until `keep_shown`.
         threads: The most that an opponent may use; None: as many as there are processors.
         illegal_actions: The number of illegal actions that the learner has chosen.
     """
@@ -96,8 +95,9 @@ class Boards:
         self.seeds = np.ones(count, np.uint64)
         self.idle = np.ones(count, np.bool_)
         self.masks = np.ones((count, self.game.num_actions()), np.int8)
-        self.planes = self.new_planes(0)
-        self._shown = np.full(count, NEVER, np.int64)
+        self._kept: NDArray[Any] | None = None
+        self._shown = np.full((1, count), NEVER, np.int64)  # the plies of what is kept
+        self._earlier = np.zeros(count, np.int64)
         self._begun = np.zeros(count, np.int32)  # the number of each episode's start
         self._chosen = np.zeros(count, np.int32)
         self._found_illegal = np.zeros(count, np.bool_)
@@ -106,8 +106,7 @@ class Boards:
         self._specialised: dict[Any, Callable[..., Any]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        # Machine code cannot be copied; the planes are part of an array of all boards.
-        return {**self.__dict__, "_specialised": {}, "planes": self.planes[:0]}
+        return {**self.__dict__, "_specialised": {}}  # machine code cannot be copied
 
     # ---- opponents ------------------------------------------------------------------------------
 
@@ -246,7 +245,7 @@ class Boards:
             self.seeds, which, self.side, self._policy, kind=type(self._policy),
         )  # fmt: skip
         self._illegal_in_episode[which] = 0
-        self._shown[which] = NEVER
+        self._shown[:, which] = NEVER
         if self._asks_opponents:
             if self.table.actions.size:
                 for board in which.tolist():
@@ -442,25 +441,26 @@ class Boards:
         self._write_shown(which, to_play, planes, masks)
         return planes, masks
 
-    def keep_shown(self, planes: NDArray[Any], masks: Masks) -> None:
-        """Have these arrays as `planes` and `masks`."""
-        self.planes, self.masks = planes, masks
+    def show_all(self, planes: NDArray[Any], actions: Actions) -> None:
+        """Write all planes, and the masks into `masks`, after the learner's actions.
 
-    @property
-    def writes_changes(self) -> bool:
-        """Whether `show_all` relies on `planes`: of one side, in a game that adds stones."""
-        return bool(self._opponents) and hasattr(self.game, "adds_stones")
-
-    def show_all(self, actions: Actions) -> None:
-        """Bring `planes` and `masks` up to date after the learner's actions."""
-        if not self.writes_changes:
-            self._write_shown(self._all, False, self.planes, self.masks)
+        In a game that `adds_stones` they are kept, and only what has changed is written anew.
+        """
+        if not hasattr(self.game, "adds_stones"):
+            self._write_shown(self._all, False, planes, self.masks)
             return
-        out = self._by_cell(self.planes)
+        if self._kept is None:
+            views = 2 if self.side == BOTH else 1
+            self._kept = np.empty((views, *planes.shape), planes.dtype)
+            self._shown = np.full((views, self.count), NEVER, np.int64)
+        rows = self._kept.reshape(len(self._kept), self.count, -1)
         self._run(
-            kernels.show_changes, self.table.states, self.players, actions, self._shown, out,
-            self.masks, self.env.extra_planes, kind=out.flags.f_contiguous,
+            kernels.show_changes, self.table.states, self.players, actions, self._earlier,
+            self._shown, self._by_cell(self._kept), rows, planes.reshape(self.count, -1),
+            self.masks, self.env.extra_planes,
         )  # fmt: skip
+        if len(rows) == 1:
+            planes[...] = self._kept[0]
 
     def _write_shown(self, which: Which, to_play: bool, planes: NDArray[Any], masks: Masks) -> None:
         out = self._by_cell(planes)
@@ -471,11 +471,11 @@ class Boards:
         )  # fmt: skip
 
     def _by_cell(self, planes: NDArray[Any]) -> NDArray[Any]:
-        """Planes as ``(boards, cells, planes)``; the same memory."""
-        count, cells = len(planes), self.game.rows * self.game.columns
+        """Planes as ``(..., cells, planes)``; the same memory."""
+        cells = self.game.rows * self.game.columns
         if self.env.channels_first:
-            return planes.reshape(count, -1, cells).transpose(0, 2, 1)
-        return planes.reshape(count, cells, -1)
+            return planes.reshape(*planes.shape[:-3], -1, cells).swapaxes(-1, -2)
+        return planes.reshape(*planes.shape[:-3], cells, -1)
 
     def _run(self, function: Callable[..., Any], *arguments: Any, kind: Any = None) -> Any:
         """Run a kernel, compiled if the game is; `kind` tells types apart."""

@@ -235,32 +235,45 @@ def show_changes(
     states: Any,
     viewers: Players,
     actions: Actions,
+    earlier: Actions,
     shown: NDArray[np.int64],
+    kept: Any,
+    rows: Any,
     out: Any,
     masks: Masks,
     extra: NDArray[np.int8],
 ) -> None:
-    """Bring planes and masks up to date, which show what was there before the learner's actions.
+    """Bring masks and kept planes up to date, by what has changed since they were shown.
 
-    `shown`, ``(boards,)``, are the plies of what they show. All is written where the learner's
-    action is not known (`NO_ACTION`).
+    All is written anew where that is not known. A learner on both sides has two views; `out`,
+    ``(boards, cells * planes)``, then gets that of the player to move. `actions` are the learner's
+    last ones, or `NO_ACTION`, and `earlier` those before. `shown`, ``(views, boards)``, has the
+    plies of what is in `kept`, ``(views, boards, cells, planes)``; `rows` is the same memory as
+    ``(views, boards, cells * planes)``.
     """
-    owners = scratch_array(out.shape[1], np.int8)
+    owners = scratch_array(kept.shape[2], np.int8)
     for board in range(states.size):
         state = states[board]
-        plies = int(state.ply) - shown[board]
-        shown[board] = state.ply
-        if plies == 0:
-            continue
-        own, other = int(actions[board]), int(state.last_action)
-        are_cells = min(own, other) >= 0 and max(own, other) < out.shape[1]
-        goes_on = plies == 2 and not game.is_terminal(state)
-        if goes_on and are_cells and extra.size == 0 and adds_stones(game, state):
-            out[board, own, 0] = out[board, other, 1] = 1
-            masks[board, own] = masks[board, other] = 0
-        else:
-            viewer = int(viewers[board])
-            show_on(game, state, viewer, owners, extra, out[board], masks[board])
+        viewer, view, own = int(viewers[board]), 0, int(actions[board])
+        if shown.shape[0] == 2:
+            viewer = view = game.to_play(state)
+            own = int(earlier[board])
+        plies = int(state.ply) - shown[view, board]
+        if plies != 0:
+            shown[view, board] = state.ply
+            earlier[board] = actions[board]
+            other = int(state.last_action)
+            are_cells = min(own, other) >= 0 and max(own, other) < kept.shape[2]
+            goes_on = plies == 2 and not game.is_terminal(state)
+            if goes_on and are_cells and extra.size == 0 and adds_stones(game, state):
+                kept[view, board, own, 0] = kept[view, board, other, 1] = 1
+                masks[board, own] = masks[board, other] = 0
+            else:
+                seen, mask = kept[view, board], masks[board]
+                show_on(game, state, viewer, owners, extra, seen, mask)
+        if shown.shape[0] == 2:
+            for i in range(out.shape[1]):
+                out[board, i] = rows[view, board, i]
 
 
 @cache

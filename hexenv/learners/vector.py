@@ -75,8 +75,7 @@ class Part(NamedTuple):
 class ThreadedBoards:
     """Boards in parts of equal size, each stepped by a thread of its own.
 
-    `masks`, ``(count, num_actions) int8``, are the learner's legal actions on all boards, and
-    `planes` what it sees of them.
+    `masks`, ``(count, num_actions) int8``, are the learner's legal actions on all boards.
     """
 
     def __init__(
@@ -103,23 +102,12 @@ class ThreadedBoards:
                 boards.set_opponents(roster)
             self._parts.append(Part(boards, slice(start, stop)))
         self._threads = Threads(len(self._parts) - 1)
-        self.planes = self._parts[0].boards.new_planes(count)
-        self._share_shown()
+        self._share_masks()
 
-    def renew_planes(self) -> None:
-        """Take a new array for planes that are written whole: the old one belongs to the caller."""
-        if not self._parts[0].boards.writes_changes:
-            self.planes = self._parts[0].boards.new_planes(len(self.masks))
-            self._share_shown()
-
-    def shown_planes(self) -> NDArray[Any]:
-        """The planes, for the caller."""
-        return self.planes.copy() if self._parts[0].boards.writes_changes else self.planes
-
-    def _share_shown(self) -> None:
-        """Make the planes and masks of every part views of those of all boards."""
+    def _share_masks(self) -> None:
+        """Make the masks of every part a view of those of all boards."""
         for part in self._parts:
-            part.boards.keep_shown(self.planes[part.place], self.masks[part.place])
+            part.boards.masks = self.masks[part.place]
 
     def __iter__(self) -> Iterator[Part]:
         return iter(self._parts)
@@ -153,9 +141,12 @@ class ThreadedBoards:
             states[part.place] = part.boards.table.states
         return states
 
+    def new_planes(self) -> NDArray[Any]:
+        return self._parts[0].boards.new_planes(len(self.masks))
+
     def __setstate__(self, attributes: dict[str, Any]) -> None:
         self.__dict__.update(attributes)
-        self._share_shown()  # copied views are independent arrays
+        self._share_masks()  # copied views are independent arrays
 
     def close(self) -> None:
         self._threads.close()
@@ -365,10 +356,10 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         finally:
             for part in self._parts:  # for later episodes
                 part.boards.start(self.raw_env.starting_positions({}))
-        self._parts.renew_planes()
+        planes = self._parts.new_planes()
         for part in self._parts:
-            part.boards.show_all(self._no_actions[part.place])
-        return self._seen(which)
+            part.boards.show_all(planes[part.place], self._no_actions[part.place])
+        return self._seen(planes, which)
 
     def _checked_reset_mask(self, mask: Any) -> Flags:
         if mask is None:
@@ -437,12 +428,12 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
         if self._counts_results:
             for roster in self._rosters:
                 roster.refresh()
-        self._parts.renew_planes()
-        stepped = self._parts.each(lambda part: self._step(part, actions))
+        planes = self._parts.new_planes()
+        stepped = self._parts.each(lambda part: self._step(part, actions, planes))
         if self._counts_results:
             for part in self._parts:
                 part.boards.hand_in()
-        observations, infos = self._seen()
+        observations, infos = self._seen(planes)
         self._add_final(infos, [final for _, final in stepped if final is not None])
         result = stepped[0][0]
         if len(stepped) > 1:
@@ -450,7 +441,9 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
             result = StepResult(*map(np.concatenate, arrays))
         return observations, result.rewards, result.terminations, result.truncations, infos
 
-    def _step(self, part: Part, actions: Actions) -> tuple[StepResult, FinalObservations | None]:
+    def _step(
+        self, part: Part, actions: Actions, planes: NDArray[Any]
+    ) -> tuple[StepResult, FinalObservations | None]:
         """Step the boards of a part, and write their planes and masks."""
         boards, final = part.boards, None
         next_step = self.autoreset_mode == AutoresetMode.NEXT_STEP
@@ -467,12 +460,12 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
             boards.restart(numbers)
         else:
             boards.idle |= over
-        boards.show_all(actions[part.place])
+        boards.show_all(planes[part.place], actions[part.place])
         return result, final
 
     # ---- observations ----------------------------------------------------------------------------
 
-    def _seen(self, which: Flags | None = None) -> tuple[Observation, Infos]:
+    def _seen(self, planes: NDArray[Any], which: Flags | None = None) -> tuple[Observation, Infos]:
         """The observations of all boards, and the infos of some or (default) all."""
         infos: Infos = {}
         if self.raw_env.mask_in != "observation":
@@ -490,8 +483,7 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
                 "opponent": titles,
                 "_opponent": (self._every if which is None else which).copy(),
             }
-        shown = self._parts.shown_planes(), self._parts.masks.copy()
-        return self.raw_env.pack_observation(*shown), infos
+        return self.raw_env.pack_observation(planes, self._parts.masks.copy()), infos
 
     def _add_final(self, infos: Infos, parts: list[FinalObservations]) -> None:
         """Add the last observations and infos, in Gymnasium's form."""

@@ -241,7 +241,7 @@ class Gomoku(NamedTuple):
         return self.owner(state, action) == EMPTY and not self.is_barred(state, action)
 
     def adds_stones(self, state: State) -> bool:
-        return not self.has_barred(state)
+        return self.rule != RENJU  # there the players' legal actions differ
 
     def legal_actions(self, state: State, out: Actions) -> int:
         if state.winner != IN_PLAY:
