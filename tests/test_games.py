@@ -415,7 +415,7 @@ def tally_boards(game, state, scratch, rng, buffer, counts, playouts):
         game.random_playout(scratch, rng, buffer)
         board = 0
         for cell in range(9):
-            board |= (scratch.owners[game.place_of(cell)] & 1) << cell
+            board |= (int(scratch.owners[game.place_of(cell)]) & 1) << cell
         counts[board] += 1
 
 
