@@ -33,12 +33,11 @@ __all__ = [
     "SECOND_PLAYER_KEY", "STATE_FIELDS", "Actions", "Cells", "Game", "OptionalVerbs", "State",
     "StoneGame", "Style", "begin", "cell_of", "cell_owners", "cells_of_action", "clone",
     "column_letters", "copy", "count_plies", "dihedral_images", "draw_bits", "drop_played",
-    "expect_game",
-    "from_middle", "grid_symmetries", "is_terminal", "last_cell", "legal_actions", "legal_mask",
-    "legal_mask_of", "line_cells", "new_state", "new_states", "next_actions", "num_cells",
-    "observe", "outcome", "owner_by_bits", "owners", "parameters", "parse_board_size", "parse_cell",
-    "play_randomly", "score_of", "split_draw", "state_dtype", "stone_planes", "to_play",
-    "why_illegal", "winning_action", "write_stones", "zobrist_keys",
+    "expect_game", "from_middle", "grid_symmetries", "is_terminal", "last_cell", "legal_actions",
+    "legal_mask", "legal_mask_of", "line_cells", "new_state", "new_states", "next_actions",
+    "num_cells", "observe", "outcome", "owner_by_bits", "owners", "parameters", "parse_board_size",
+    "parse_cell", "play_randomly", "score_of", "split_draw", "state_dtype", "stone_planes",
+    "to_play", "why_illegal", "winning_action", "write_stones", "zobrist_keys",
 ]  # fmt: skip
 
 
@@ -211,15 +210,6 @@ def play_randomly(self: Any, state: State, rng: np.random.Generator, buffer: Act
         count = self.legal_actions(state, buffer)
         self.step(state, int(buffer[int(rng.random() * count)]))
 
-
-@kernel
-def may_change_more(self: Any, state: State) -> bool:
-    """`adds_stones` of a game about whose plies nothing is known."""
-    return False
-
-
-adds_stones = optional_method("adds_stones", may_change_more)
-"""See `hexenv.games.contract`."""
 
 TRIALS: Final = 16
 """How often `draw_cell` tries before it lists the legal actions."""

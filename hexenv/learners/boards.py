@@ -96,7 +96,7 @@ class Boards:
         self.idle = np.ones(count, np.bool_)
         self.masks = np.ones((count, self.game.num_actions()), np.int8)
         self._kept: NDArray[Any] | None = None
-        self._shown = np.full((1, count), NEVER, np.int64)  # the plies of what is kept
+        self._shown = np.full((2, count), NEVER, np.int64)  # the plies of what is kept
         self._earlier = np.zeros(count, np.int64)
         self._begun = np.zeros(count, np.int32)  # the number of each episode's start
         self._chosen = np.zeros(count, np.int32)
@@ -452,7 +452,6 @@ class Boards:
         if self._kept is None:
             views = 2 if self.side == BOTH else 1
             self._kept = np.empty((views, *planes.shape), planes.dtype)
-            self._shown = np.full((views, self.count), NEVER, np.int64)
         rows = self._kept.reshape(len(self._kept), self.count, -1)
         self._run(
             kernels.show_changes, self.table.states, self.players, actions, self._earlier,

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from hexenv.compiled import CompiledFunction, inlined_kernel, kernel, scratch_array
 from hexenv.envs.observation import write_planes
-from hexenv.games.base import adds_stones
 from hexenv.games.table import GameTable, Which
 from hexenv.learners.lineup import Masks, Shares
 from hexenv.learners.policies import Stream
@@ -247,15 +246,15 @@ def show_changes(
 
     All is written anew where that is not known. A learner on both sides has two views; `out`,
     ``(boards, cells * planes)``, then gets that of the player to move. `actions` are the learner's
-    last ones, or `NO_ACTION`, and `earlier` those before. `shown`, ``(views, boards)``, has the
-    plies of what is in `kept`, ``(views, boards, cells, planes)``; `rows` is the same memory as
+    last ones, or `NO_ACTION`, and `earlier` those before. `shown`, ``(2, boards)``, has the plies
+    of what is in `kept`, ``(views, boards, cells, planes)``; `rows` is the same memory as
     ``(views, boards, cells * planes)``.
     """
     owners = scratch_array(kept.shape[2], np.int8)
     for board in range(states.size):
         state = states[board]
         viewer, view, own = int(viewers[board]), 0, int(actions[board])
-        if shown.shape[0] == 2:
+        if kept.shape[0] == 2:
             viewer = view = game.to_play(state)
             own = int(earlier[board])
         plies = int(state.ply) - shown[view, board]
@@ -265,13 +264,13 @@ def show_changes(
             other = int(state.last_action)
             are_cells = min(own, other) >= 0 and max(own, other) < kept.shape[2]
             goes_on = plies == 2 and not game.is_terminal(state)
-            if goes_on and are_cells and extra.size == 0 and adds_stones(game, state):
+            if goes_on and are_cells and extra.size == 0 and game.adds_stones(state):
                 kept[view, board, own, 0] = kept[view, board, other, 1] = 1
                 masks[board, own] = masks[board, other] = 0
             else:
                 seen, mask = kept[view, board], masks[board]
                 show_on(game, state, viewer, owners, extra, seen, mask)
-        if shown.shape[0] == 2:
+        if kept.shape[0] == 2:
             for i in range(out.shape[1]):
                 out[board, i] = rows[view, board, i]
 

