@@ -326,7 +326,7 @@ def set_promise(game: Any, engine: Engine, ply: int, first: int) -> None:
     player = game.to_play(state)
     for i in range(node.count):
         cell = int(engine.moves[ply, i])
-        found = 2 * game.point(state, player, cell) + game.point(state, 1 - player, cell)
+        found = game.promise(state, player, cell)
         if engine.rules.history:
             found += min(engine.history[player, cell] >> 3, 400)
             if cell == engine.killers[ply, 0]:

@@ -1,68 +1,84 @@
-r"""Learns the weights of `agents.knowledge.gomoku.valued` from data of `hexenv data`.
+r"""Learns the tables of `agents.knowledge.gomoku.valued` from data of `hexenv data`.
 
-    A=gomoku-engine:positions=1500,table_entries=16384
-    RANDOM="--opening-plies 8 --temperature 0"
-    hexenv data gomoku --agent $A --games 5000 --to free $RANDOM --seed 2
-    hexenv data gomoku --agent $A --games 2500 --to standard $RANDOM --seed 3 --option rule=standard
-    hexenv data gomoku --agent $A --games 2500 --to renju $RANDOM --seed 4 --option rule=renju
-    python -m agents.knowledge.gomoku.learn_values free standard renju
+    A=gomoku-engine:positions=2000,table_entries=16384
+    RANDOM="--opening-plies 10 --temperature 0"
+    hexenv data gomoku --agent $A --games 20000 --to free $RANDOM --seed 11
+    python -m agents.knowledge.gomoku.learn_values free
 
-The games of freestyle were played with weights of an earlier round, 6,000 games of 1,000 positions
-a move, which are learnt from as well; those of standard with the first of freestyle; those of renju
-with the weights of standard. (The search has become better since, so that these commands play other
-games.)
-
-The outcome of a game is explained by each of its positions that the search would evaluate: the
-logarithm of the odds that the player to move wins is linear in the weights (Texel's method;
-Osterlund 2014). The likelihood, less a penalty on the squares of the weights, is maximised by
-Newton's method. Every tenth game is held out: the likelihood of its positions is printed.
+Two things are learnt from each position that the search would evaluate, by gradient descent on the
+cross-entropy: who wins, where the mean of the game's outcome and the search's value is what to say;
+and the move that the search has chosen. Every tenth game is held out, and what it says is printed.
+A position that came before is left out.
 """
 
-import json
 import sys
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor, nn
 
-from agents.core.files import write_text
+from agents.knowledge.gomoku import board
 from agents.knowledge.gomoku.board import FOUR_THREE, TWO_FOURS, WINS, count_kinds
 from agents.knowledge.gomoku.valued import (
     FILE,
+    FORMAT,
+    HIDDEN,
+    LARGEST,
+    MOST,
     MOVES,
-    NUM_WEIGHTS,
-    SCALE,
+    PROMISE_SCALE,
+    UNIT,
     WAITS,
-    valued_game,
-    weight_counts,
+    WIDTH,
+    code_numbers,
 )
 from agents.learning.data import Data
 from agents.learning.data.positions import lengths_of
 from hexenv.compiled import CompiledFunction
 from hexenv.games.gomoku import Gomoku, rule_name
 
-PENALTY: Final = 20.0
-"""On the squares of weights, which add up to the logarithm of the odds."""
-NEWTON_STEPS: Final = 8
-MOST_GAMES: Final = 10**7
-"""Of a folder."""
+BATCH: Final = 1024
+EPOCHS: Final = 6
+RATES: Final = (5e-3, 3e-2)
+"""The greatest rates of learning, of what positions are worth and of promises."""
+DECAY: Final = 1e-3
 HELD_OUT: Final = 10
 """Every so many games one is not learnt from."""
 
 
-def count_weights(
+class Examples(NamedTuple):
+    """Positions to learn from, P of them."""
+
+    numbers: NDArray[np.int16]
+    """``(P, 2, cells)``: of every cell the number of its code, by `MOVES` and `WAITS`."""
+    players: NDArray[np.int8]
+    """``(P,)``: who is to move."""
+    chances: NDArray[np.float32]
+    """``(P,)``: of the player to move, to win."""
+    actions: NDArray[np.int64]
+    """``(P,)``: what the search has chosen; -1 where it was not asked."""
+    held_out: NDArray[np.bool_]
+    """``(P,)``."""
+
+    def take(self, which: Any) -> "Examples":
+        return Examples(*[part[which] for part in self])
+
+
+def write_numbers(
     game: Any,
     state: Any,
     actions: NDArray[np.int16],
     lengths: NDArray[np.int64],
-    counts: NDArray[np.uint8],
+    numbers: NDArray[np.uint16],
     out: NDArray[np.int16],
     ply_of: NDArray[np.int64],
 ) -> int:
-    """Write how often each weight is in the value of each quiet position; how many positions.
+    """Write the numbers of each quiet position's cells; how many positions there are.
 
-    `out` is ``(positions, 2, NUM_WEIGHTS)``, `ply_of` which position each is of.
+    `out` is ``(positions, 2, cells)``, `ply_of` which position each is of.
     """
     ply, row = 0, 0
     for length in lengths:
@@ -71,13 +87,9 @@ def count_weights(
             mover = int(state[0].ply & 1)
             is_quiet = count_kinds(state[0], mover, FOUR_THREE, WINS) == 0
             if is_quiet and count_kinds(state[0], 1 - mover, TWO_FOURS, WINS) == 0:
-                for role in range(2):
-                    side = mover if role == MOVES else 1 - mover
-                    for cell in range(game.num_actions()):
-                        code = state[0].codes[side, cell]
-                        if code != 0:
-                            for i in range(NUM_WEIGHTS):
-                                out[row, role, i] += counts[code, i]
+                for cell in range(game.num_actions()):
+                    out[row, MOVES, cell] = numbers[state[0].codes[mover, cell]]
+                    out[row, WAITS, cell] = numbers[state[0].codes[1 - mover, cell]]
                 ply_of[row] = ply
                 row += 1
             game.step(state[0], int(actions[ply]))
@@ -85,67 +97,158 @@ def count_weights(
     return row
 
 
-compiled_count: Final = CompiledFunction(count_weights, "what positions are worth")
+compiled_numbers: Final = CompiledFunction(write_numbers, "what positions are worth")
 
 
-def examples(folder: str) -> tuple[str, NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Of the data in a folder: the rule, features, who moves, outcomes from 0 to 1, and games."""
+def examples(folder: str) -> tuple[str, Examples]:
+    """Of the data in a folder: the rule, and the positions that are not there twice."""
     data = Data(folder)
     rules = cast("Gomoku", data.game)
-    game = valued_game(rules)
+    game = board.new(rules)
     state = np.zeros(1, game.state_dtype).view(np.recarray)
-    parts: list[Any] = []
+    parts: list[Examples] = []
     for shard in data.shards():
         total = len(shard.actions)
-        out, ply_of = np.zeros((total, 2, NUM_WEIGHTS), np.int16), np.zeros(total, np.int64)
+        out = np.zeros((total, 2, game.num_actions()), np.int16)
+        ply_of = np.zeros(total, np.int64)
         lengths = lengths_of(shard.plies)
-        found = (shard.actions, lengths, weight_counts(), out, ply_of)
-        count = compiled_count(game, state, *found)
-        at = ply_of[:count]
-        parts.append((out[:count], shard.players[at], shard.outcomes[at], shard.games[at]))
-    features, players, outcomes, games = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return rule_name(rules.rule), features, players, (outcomes + 1) / 2, games
+        count = compiled_numbers(game, state, shard.actions, lengths, code_numbers(), out, ply_of)
+        quiet = shard.take(ply_of[:count])
+        chances = (quiet.outcomes + quiet.values_or_outcomes) / 4 + 0.5
+        is_counted = out[np.arange(count), MOVES, quiet.actions] > 0
+        actions = np.where(quiet.searched & is_counted, quiet.actions, -1).astype(np.int64)
+        held_out = quiet.games % HELD_OUT == 0
+        found = (out[:count], quiet.players, chances.astype(np.float32), actions, held_out)
+        parts.append(Examples(*found))
+    joined = Examples(*map(np.concatenate, zip(*parts, strict=True)))
+    rows = joined.numbers.reshape(len(joined.numbers), -1)
+    as_bytes = np.ascontiguousarray(rows).view(f"V{rows.shape[1] * rows.itemsize}")[:, 0]
+    return rule_name(rules.rule), joined.take(np.unique(as_bytes, return_index=True)[1])
 
 
-def fit(features: NDArray[Any], outcomes: NDArray[Any], games: NDArray[Any]) -> NDArray[np.float64]:
-    """``(2, NUM_WEIGHTS)``: the weights, in units of the logarithm of the odds."""
-    signs = np.where(np.arange(2) == MOVES, 1.0, -1.0)[None, :, None]
-    rows = (features * signs).reshape(len(features), -1).astype(np.float32)
-    learnt = games % HELD_OUT != 0
-    used = np.flatnonzero(np.abs(rows[learnt]).sum(axis=0) > 0)
-    weights = np.zeros(rows.shape[1])
-    for _ in range(NEWTON_STEPS):
-        chances = 1 / (1 + np.exp(-rows @ weights))
-        slope = rows[learnt].T @ (outcomes - chances)[learnt] - PENALTY * weights
-        spread = (chances * (1 - chances))[learnt, None] * rows[learnt]
-        curve = rows[learnt].T @ spread + PENALTY * np.eye(len(weights))
-        weights[used] += np.linalg.solve(curve[np.ix_(used, used)], slope[used])
-    chances = np.clip(1 / (1 + np.exp(-rows @ weights)), 1e-6, 1 - 1e-6)
-    likelihood = outcomes * np.log(chances) + (1 - outcomes) * np.log(1 - chances)
-    for name, which in (("learnt from", learnt), ("held out", ~learnt)):
-        print(f"{name}: {which.sum()} positions, {likelihood[which].mean():.4f} nats")
-    return weights.reshape(2, -1)
+class Network(nn.Module):
+    """What is learnt; either player has tables of his own, or both the same."""
+
+    def __init__(self, tables: int) -> None:
+        super().__init__()
+        self.tables, self.num_codes = tables, int(code_numbers().max()) + 1
+        self.vectors = nn.Embedding(tables * self.num_codes, WIDTH)
+        self.promises = nn.Embedding(tables * 2 * self.num_codes, 1)
+        nn.init.normal_(self.vectors.weight, std=0.01)
+        nn.init.zeros_(self.promises.weight)
+        with torch.no_grad():
+            self.vectors.weight[:, -1] = 0
+        self.offsets = nn.Parameter(torch.full((tables, WIDTH), 0.1))
+        self.first = nn.ModuleList(nn.Linear(2 * (WIDTH - 1), HIDDEN) for _ in range(tables))
+        self.second = nn.ModuleList(nn.Linear(HIDDEN + 2, 1) for _ in range(tables))
+
+    def sums(self, numbers: Tensor, sides: Tensor) -> Tensor:
+        """``(P, WIDTH)``: the sums of a side's vectors; `sides` is 0 where both have the same."""
+        is_known = (numbers > 0).float()
+        found = nn.functional.embedding_bag(
+            numbers + self.num_codes * sides[:, None], self.vectors.weight,
+            mode="sum", per_sample_weights=is_known,
+        )  # fmt: skip
+        return found + self.offsets[sides]
+
+    def values(self, numbers: Tensor, players: Tensor) -> Tensor:
+        """``(P,)``: the logarithms of the odds of the players to move."""
+        others = (1 - players) % self.tables
+        own, other = self.sums(numbers[:, MOVES], players), self.sums(numbers[:, WAITS], others)
+        cut = torch.cat([own[:, :-1], other[:, :-1]], dim=1).clamp(0, MOST)
+        found = []
+        for first, second in zip(self.first, self.second, strict=True):
+            hidden = torch.cat([torch.relu(first(cut)), own[:, -1:], other[:, -1:]], dim=1)
+            found.append(second(hidden)[:, 0])
+        return torch.stack(found)[players, torch.arange(len(players))]
+
+    def chosen(self, numbers: Tensor, players: Tensor) -> Tensor:
+        """``(P, cells)``: those of each cell to be chosen, but for a constant."""
+        which = (2 * players[:, None] + torch.arange(2))[..., None]
+        found = self.promises(numbers + self.num_codes * which)[..., 0].sum(dim=1)
+        return found.masked_fill(numbers[:, MOVES] == 0, -torch.inf)
+
+    def losses(self, found: Examples) -> tuple[Tensor, Tensor]:
+        """The cross-entropies of who wins and of the moves."""
+        numbers = torch.from_numpy(found.numbers.astype(np.int32))
+        players = torch.from_numpy(found.players.astype(np.int32)) % self.tables
+        of_values = nn.functional.binary_cross_entropy_with_logits(
+            self.values(numbers, players), torch.from_numpy(found.chances)
+        )
+        of_moves = nn.functional.cross_entropy(
+            self.chosen(numbers, players), torch.from_numpy(found.actions), ignore_index=-1
+        )
+        return of_values, of_moves
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """As `agents.knowledge.gomoku.valued.Values` has them; one in place of two that are same."""
+        first = torch.stack([layer.weight for layer in self.first])  # pyright: ignore
+        first = first.reshape(-1, HIDDEN, 2, WIDTH - 1).permute(0, 2, 3, 1)
+        layers = [(layer.weight, layer.bias) for layer in self.second]
+        second = torch.stack([torch.cat([weight[0], bias]) for weight, bias in layers])
+        vectors = self.vectors.weight.reshape(self.tables, -1, WIDTH).clone()
+        promises = self.promises.weight.reshape(self.tables, 2, -1).clone()
+        vectors[:, 0], promises[:, :, 0] = 0, 0
+        return {
+            "vectors": whole(vectors, np.int16).clip(-LARGEST, LARGEST),
+            "promises": whole(promises, np.int16, PROMISE_SCALE),
+            "offsets": whole(self.offsets, np.int32),
+            "first": whole(first, np.int32),
+            "first_offsets": whole(torch.stack([layer.bias for layer in self.first]), np.int32),
+            "second": whole(second, np.int32),
+        }
+
+
+def whole(weights: Tensor, kind: type[np.integer[Any]], unit: float = UNIT) -> NDArray[Any]:
+    """Weights as whole numbers, in parts of 1 / `unit`."""
+    limits = np.iinfo(kind)
+    return np.rint(unit * weights.detach().numpy()).clip(limits.min, limits.max).astype(kind)
+
+
+def fit(found: Examples, tables: int, epochs: int = EPOCHS) -> dict[str, NDArray[Any]]:
+    """Learn from positions; the tables of the network."""
+    torch.manual_seed(0)
+    rng = np.random.default_rng(0)
+    network = Network(tables)
+    learnt, held_out = np.flatnonzero(~found.held_out), np.flatnonzero(found.held_out)
+    groups: list[dict[str, Any]] = [
+        {"params": [each for name, each in network.named_parameters() if name != "promises.weight"]},
+        {"params": [network.promises.weight]},
+    ]
+    optimiser = torch.optim.AdamW(groups, weight_decay=DECAY)
+    batches = max(len(learnt) // BATCH, 1)
+    rates = torch.optim.lr_scheduler.OneCycleLR(
+        optimiser, list(RATES), total_steps=epochs * batches + 1
+    )
+    for epoch in range(epochs):
+        order = rng.permutation(learnt)
+        for batch in range(batches):
+            losses = network.losses(found.take(order[batch * BATCH : (batch + 1) * BATCH]))
+            optimiser.zero_grad()
+            (losses[0] + losses[1]).backward()
+            optimiser.step()
+            rates.step()
+        with torch.no_grad():
+            parts = np.array_split(held_out, 1 + len(held_out) // 16_384)
+            seen = [[float(loss) for loss in network.losses(found.take(part))] for part in parts]
+        value, move = np.mean(seen, axis=0)
+        print(f"epoch {epoch + 1}: held out {value:.4f} nats a value, {move:.3f} a move", flush=True)
+    return network.arrays()
 
 
 def learn(folders: list[str], path: Path = FILE) -> None:
-    """Learn from folders, and write the weights of their rules beside those of other rules."""
-    known: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
-    parts: dict[str, list[Any]] = {}
-    for number, folder in enumerate(folders):
-        rule, *found, games = examples(folder)
-        parts.setdefault(rule, []).append((*found, games + number * MOST_GAMES))
-    for rule, of_rule in parts.items():
-        joined = (np.concatenate(part) for part in zip(*of_rule, strict=True))
-        features, players, outcomes, games = joined
-        weights = np.zeros((2, 2, NUM_WEIGHTS))
-        movers = [players == 0, players == 1] if rule == "renju" else [players >= 0]
-        print(f"{rule}:")  # only in renju the colours differ
-        fits = [fit(features[used], outcomes[used], games[used]) for used in movers]
-        for mover in range(2):
-            found = fits[mover % len(fits)]
-            weights[mover, MOVES], weights[1 - mover, WAITS] = found[MOVES], found[WAITS]
-        known[rule] = np.rint(SCALE * weights).astype(int).tolist()
-    write_text(path, json.dumps(known) + "\n")
+    """Learn from folders, and write the tables of their rules beside those of other rules."""
+    arrays = FORMAT.read_arrays(path)[1] if path.exists() else {}
+    by_rule: dict[str, list[Examples]] = {}
+    for folder in folders:
+        rule, found = examples(folder)
+        by_rule.setdefault(rule, []).append(found)
+    for rule, parts in by_rule.items():
+        joined = Examples(*map(np.concatenate, zip(*parts, strict=True)))
+        print(f"{rule}: {len(joined.players)} positions")
+        tables = fit(joined, 2 if rule == "renju" else 1)  # only in renju the colours differ
+        arrays |= {f"{rule}_{name}": table for name, table in tables.items()}
+    FORMAT.write_arrays(path, arrays)
 
 
 if __name__ == "__main__":

@@ -1,58 +1,91 @@
 """What patterns are worth: Gomoku whose positions have a value, learnt from games.
 
-A position's value is the sum, over all empty cells, of what a stone there would make: one weight
-for each class of pattern in one direction, and one for each pair of classes that cross in the cell.
-There are weights for the player to move and for the one who waits, for every rule, and in renju for
-either colour. `python -m agents.knowledge.gomoku.learn_values` has learnt them from games of the
-engine against itself. A table has the sums of all codes of a cell, so a position's value is kept up
-to date by a look at the table for every code that changes.
+A small network says it. A table has a vector for what a stone of one side would make on a cell in
+the four directions. The vectors of all empty cells are added up, for either side by itself; a state
+keeps the sums, as a move changes few cells. All but the last number of a sum are cut to 0 to `MOST`
+and go, with those of the other side, through a hidden layer; the last goes past it. So the value
+knows how much there is of everything, and what it is worth together. All numbers are whole, so that
+it is the same on every machine, and three of them stand in one word, to be added at once.
+
+What a stone on a cell promises, by which moves are tried, is the sum of two numbers of the same
+tables: the logarithm of the odds that the search has chosen the cell.
+
+`python -m agents.knowledge.gomoku.learn_values` has learnt all this from games of the engine against
+itself, for every rule, and in renju for either colour.
+
+Sources:
+    Nasu, "Efficiently updatable neural-network-based evaluation functions for computer shogi",
+    2018. Jin, "Mixnet: lightweight neural networks for Gomoku" (the engine Rapfi), arXiv 2503.13178,
+    2025, has vectors of whole lines.
 """
 
 import functools
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.core.reading import read_object
+from agents.core.formats import Format
 from agents.knowledge.gomoku import board
-from agents.knowledge.gomoku.board import (
-    DOUBLE_THREE,
-    FOUR_THREE,
-    KINDS_OF,
-    NUM_KINDS,
-    PatternGame,
-)
+from agents.knowledge.gomoku.board import NUM_KINDS, PatternGame
 from agents.knowledge.gomoku.view import line_game
 from agents.planning.environment import View
-from hexenv.compiled import compiled
+from hexenv.compiled import compiled, kernel
 from hexenv.games import base
 from hexenv.games.base import State
 from hexenv.games.gomoku import Gomoku, rule_name
 from hexenv.games.gomoku.patterns import PATTERNS
 from hexenv.games.gomoku.stone_lines import MAX_SIZE, NUM_LINES
 
-FILE: Final = Path(__file__).with_name("values.json")
-MOVES, WAITS, TRIES = range(3)
-"""The second index of a table of scores: values for the side to move and for the one who waits, and
-what a stone on a cell promises."""
+FILE: Final = Path(__file__).with_name("values.npz")
+FORMAT: Final = Format("hexenv values of Gomoku")
+MOVES, WAITS = range(2)
+"""The index of what the player to move has, and of what the other one has."""
+UNIT: Final = 1024
+"""What stands for 1 in all tables."""
+WIDTH: Final = 15
+"""Numbers of a vector;"""
+HIDDEN: Final = 8
+"""and of the hidden layer."""
+MOST: Final = 4
+SUM_BITS: Final = 21
+"""Of a number of a sum, three in a word: there is room for all cells of the largest board,"""
+LARGEST: Final = 2 * UNIT
+"""as no number of a vector is larger."""
+HIDDEN_BITS: Final = 31
+"""Of a number of the hidden layer, two in a word."""
 SCALE: Final = 200.0
 """Units of values by which the logarithm of the odds to win grows by 1."""
-LARGEST_SUM: Final = 8_000
-"""Of one cell."""
+PROMISE_SCALE: Final = 100.0
+"""Units of promises by which the logarithm of the odds of a move grows by 1."""
 
-NUM_CLASSES: Final = len(PATTERNS)
-PAIRS: Final = [(a, b) for a in range(NUM_CLASSES) for b in range(a, NUM_CLASSES)]
-NUM_WEIGHTS: Final = NUM_CLASSES + len(PAIRS)
+
+@compiled
+class Values(NamedTuple):
+    """The tables of a rule, for player 0 and for player 1."""
+
+    numbers: NDArray[np.uint16]
+    """``(65536,)``: the number of a code in the other tables; see `code_numbers`."""
+    vectors: NDArray[np.int64]
+    """``(2, C, WIDTH // 3)``: of what this player's stones would make, three numbers in a word."""
+    promises: NDArray[np.int16]
+    """``(2, 2, C)``: for this player to move, of what `MOVES` and `WAITS` would make."""
+    offsets: NDArray[np.int32]
+    """``(2, WIDTH)``: added to the sums of this player."""
+    first: NDArray[np.int64]
+    """``(2, 2, WIDTH - 1, HIDDEN // 2)``: with this player to move, the weights of the sums of
+    `MOVES` and `WAITS` in the hidden layer, two in a word."""
+    first_offsets: NDArray[np.int32]
+    """``(2, HIDDEN)``: likewise what is added to them."""
+    second: NDArray[np.int32]
+    """``(2, HIDDEN + 3)``: the weights of the hidden layer, of the last numbers of `MOVES` and
+    `WAITS`, and what is added."""
 
 
 @compiled
 class ValuedGame(PatternGame):
-    """A game with patterns whose states know the values of their empty cells.
-
-    `scores` is ``(2, 3, 65536) int16``: by side and by `MOVES`, `WAITS` or `TRIES`, of every code.
-    """
+    """A game with patterns whose states keep the sums; `scores` are `Values`."""
 
     __slots__ = ()
 
@@ -61,66 +94,93 @@ class ValuedGame(PatternGame):
         ("lines", np.uint32, (2, NUM_LINES)),
         ("codes", np.uint16, (3, MAX_SIZE * MAX_SIZE)),
         ("counts", np.int16, (2, NUM_KINDS)),
-        ("totals", np.int32, (2, 2)),
+        ("totals", np.int64, (2, WIDTH // 3)),
     )
 
     def note_stone(self, state: State, side: int, before: int, after: int) -> None:
         pass
 
     def note_empty(self, state: State, side: int, before: int, after: int) -> None:
-        for role in range(2):
-            change = self.scores[side, role, after] - self.scores[side, role, before]
-            state.totals[side, role] += change
+        numbers, vectors = self.scores.numbers, self.scores.vectors[side]
+        old, new = numbers[before], numbers[after]
+        for i in range(WIDTH // 3):
+            state.totals[side, i] += vectors[new, i] - vectors[old, i]
 
-    def point(self, state: State, side: int, cell: int) -> int:
-        return int(self.scores[side, TRIES, state.codes[side, cell]])
+    def promise(self, state: State, player: int, cell: int) -> int:
+        """How likely the search chooses a cell for the player to move; see `PROMISE_SCALE`."""
+        numbers, promises = self.scores.numbers, self.scores.promises
+        own = promises[player, MOVES, numbers[state.codes[player, cell]]]
+        return int(own + promises[player, WAITS, numbers[state.codes[1 - player, cell]]])
+
+    def sum_of(self, state: State, side: int, i: int) -> int:
+        """A number of the sum of a side's vectors."""
+        found = number_in(int(state.totals[side, i // 3]), i % 3, SUM_BITS)
+        return found + int(self.scores.offsets[side, i])
 
     def balance(self, state: State, side: int) -> int:
         """The value for `side`, who is to move, in units of 1 / `SCALE`."""
-        return int(state.totals[side, MOVES] - state.totals[1 - side, WAITS])
+        first, offsets = self.scores.first[side], self.scores.first_offsets[side]
+        second = self.scores.second[side]
+        a = b = c = d = 0
+        for i in range(WIDTH - 1):
+            for role in range(2):
+                found = self.sum_of(state, side if role == MOVES else 1 - side, i)
+                cut = min(max(found, 0), MOST * UNIT)
+                a += cut * int(first[role, i, 0])
+                b += cut * int(first[role, i, 1])
+                c += cut * int(first[role, i, 2])
+                d += cut * int(first[role, i, 3])
+        last = self.sum_of(state, side, WIDTH - 1), self.sum_of(state, 1 - side, WIDTH - 1)
+        total = int(second[HIDDEN]) * last[MOVES] + int(second[HIDDEN + 1]) * last[WAITS]
+        total += UNIT * int(second[HIDDEN + 2])
+        for j in range(HIDDEN):
+            word = a if j < 2 else b if j < 4 else c if j < 6 else d
+            found = number_in(word, j & 1, HIDDEN_BITS) + UNIT * int(offsets[j])
+            total += max(found, 0) // UNIT * int(second[j])
+        return total * int(SCALE) // (UNIT * UNIT)
 
 
-def classes_of_codes() -> NDArray[np.int64]:
-    """``(65536, 4)``: the class in each direction."""
-    return np.arange(1 << 16)[:, None] >> (0, 4, 8, 12) & 15
+def packed(numbers: NDArray[Any], bits: int) -> NDArray[np.int64]:
+    """``(..., W)``: numbers, ``(..., W, N)``, as words with N numbers of so many bits in each."""
+    shifts = bits * np.arange(numbers.shape[-1], dtype=np.int64)
+    return (numbers.astype(np.int64) << shifts).sum(axis=-1)
+
+
+@kernel
+def number_in(word: int, place: int, bits: int) -> int:
+    """A number in a word that is a sum of products of packed ones."""
+    half = 1 << (bits - 1)
+    halves = half | half << bits | half << (2 * bits) if bits < 31 else half | half << bits
+    return ((word + halves) >> (bits * place) & ((1 << bits) - 1)) - half
+
+
+def code_numbers() -> NDArray[np.uint16]:
+    """``(65536,)``: the number of a code, the same for the same classes in any order; 0: nothing."""
+    classes = np.arange(1 << 16)[:, None] >> (0, 4, 8, 12) & 15
+    in_order = np.sort(np.minimum(classes, len(PATTERNS) - 1), axis=1)  # the others are of no cell
+    sets = in_order @ 16 ** np.arange(3, -1, -1)
+    return np.unique(sets, return_inverse=True)[1].astype(np.uint16)
 
 
 @functools.cache
-def weight_counts() -> NDArray[np.uint8]:
-    """``(65536, NUM_WEIGHTS)``: how often each weight is in the sum of a code."""
-    classes = np.minimum(classes_of_codes(), NUM_CLASSES - 1)  # the others are of no cell
-    number = np.zeros((NUM_CLASSES, NUM_CLASSES), np.int64)
-    for i, (a, b) in enumerate(PAIRS):
-        number[a, b] = number[b, a] = NUM_CLASSES + i
-    counts = np.zeros((1 << 16, NUM_WEIGHTS), np.uint8)
-    codes = np.arange(1 << 16)
-    for i in range(4):
-        counts[codes, classes[:, i]] += 1
-        for j in range(i + 1, 4):
-            counts[codes, number[classes[:, i], classes[:, j]]] += 1
-    counts[:, [0, NUM_CLASSES]] = 0  # nothing, and nothing twice, are worth nothing
-    return counts
-
-
-def table_of(weights: NDArray[np.float64]) -> NDArray[np.int16]:
-    """``(2, 2, 65536)``: the values of codes from weights, ``(2, 2, NUM_WEIGHTS)``."""
-    sums = np.rint(weights @ weight_counts().T.astype(np.float64))
-    return np.clip(sums, -LARGEST_SUM, LARGEST_SUM).astype(np.int16)
-
-
-@functools.cache
-def scores_of(rule: str) -> NDArray[np.int16]:
-    """The scores of a rule: the values from the file, and what codes promise."""
-    values = table_of(np.array(read_object(FILE)[rule], np.float64))
-    return np.concatenate([values, np.tile(promises(), (2, 1, 1))], axis=1)
+def values_of(rule: str) -> Values:
+    """What was learnt of a rule."""
+    _, arrays = FORMAT.read_arrays(FILE)
+    parts = [arrays[f"{rule}_{name}"] for name in Values._fields[1:]]
+    parts = [np.repeat(part, 2 // len(part), axis=0) for part in parts]
+    vectors, promises, offsets, first, *others = parts
+    vectors = packed(vectors.reshape(2, -1, WIDTH // 3, 3), SUM_BITS)
+    first = packed(first.reshape(2, 2, WIDTH - 1, HIDDEN // 2, 2), HIDDEN_BITS)
+    return Values(code_numbers(), vectors, promises, offsets, first, *others)
 
 
 @functools.lru_cache(maxsize=8)
 def valued_game(rules: Gomoku) -> ValuedGame:
     """The game of some rules, with the learnt values."""
+    values = values_of(rule_name(rules.rule))
     start = np.zeros(1, ValuedGame.state_dtype).view(np.recarray)
     plain = board.new(rules)  # refuses caro
-    game = ValuedGame(*plain._replace(scores=scores_of(rule_name(rules.rule)), start=start))
+    game = ValuedGame(*plain._replace(scores=values, start=start))
     rules.initial(start[0])
     game.classify_all(start[0])
     return game
@@ -131,17 +191,3 @@ def valued_view(view: View) -> View:
     rules, position = line_game(view.game, view.root)
     game = valued_game(rules)
     return view._replace(game=game, root=board.state_of(game, position, view.compiles))
-
-
-PROMISES: Final = (0, 2, 6, 8, 20, 24, 50, 60, 62, 100, 400, 800, 0)
-"""What each class promises, to try moves in a good order; and two threats at once:"""
-FORKS: Final = ((FOUR_THREE, 300), (DOUBLE_THREE, 150))
-
-
-def promises() -> NDArray[np.int16]:
-    """``(65536,)``: what a stone on a cell with a code promises."""
-    points: Any = np.array(PROMISES, np.int16)[np.minimum(classes_of_codes(), NUM_CLASSES - 1)]
-    found = points.sum(axis=1, dtype=np.int16)
-    for kind, more in FORKS:
-        found += more * (KINDS_OF[0][1] == kind)
-    return found.astype(np.int16)
