@@ -38,7 +38,8 @@ from agents.apps.protocols.conversation import read_lines, search_seconds
 from agents.apps.protocols.gomocup import read_coordinates
 from agents.apps.protocols.gomocup_brain import GomocupBrain, GomocupClock
 from agents.arena import play_game, play_match
-from agents.core.agent import ForfeitError
+from agents.core.agent import ForfeitError, Statistics
+from agents.planning.environment import action_mask
 from hexenv import gomoku_v0
 from hexenv.games.gomoku import rule_name
 
@@ -324,6 +325,33 @@ def test_swap2_first_stones(size):
         assert max(map(max, cells)) < size
         answers.add(tuple(cells))
     assert len(answers) > 1 or size == 5
+
+
+class EvenAgent:
+    """Finds the position even, and of its `lines` best cells the last one the most."""
+
+    name = "even"
+    lines = 1
+
+    def reset(self, seed=None):
+        pass
+
+    def act(self, env):
+        cells = np.flatnonzero(action_mask(env))[: self.lines]
+        visits, values = np.zeros(225, np.int64), np.zeros(225)
+        visits[cells] = 1
+        values[cells] = 0.5 - 0.5 * np.arange(1, len(cells) + 1) / len(cells)
+        self.statistics = Statistics(visits, values, cells[:1].tolist(), 1, 0.1)
+        return int(cells[0])
+
+
+def test_the_fifth_stone_is_the_most_even_of_many():
+    agent = EvenAgent()
+    brain = GomocupBrain(agent, "test")
+    brain.answer("START 15")
+    answers = [brain.answer(line[2:]) for line in THREE.splitlines()]
+    assert answers[-1] == "0,0 12,0"
+    assert agent.lines == 1
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,13 @@
 """The engine for Gomoku: its values against sums from the stones, its wins against every answer."""
 
+import itertools
+import re
+
 import numpy as np
 import pytest
 
 from agents import GomokuEngine
-from agents.knowledge.gomoku import board, learn_values, valued
+from agents.knowledge.gomoku import board, valued
 from agents.knowledge.gomoku.engine import compiled_search
 from agents.knowledge.gomoku.engine_memory import (
     INFINITE,
@@ -16,8 +19,10 @@ from agents.knowledge.gomoku.threats import vcf
 from agents.planning.clones import clone
 from agents.planning.environment import action_mask
 from hexenv import gomoku_v0, tictactoe_v0
+from hexenv.compiled import CompiledFunction
 from hexenv.games import base, gomoku
-from hexenv.games.base import EMPTY
+from hexenv.games.gomoku.patterns import PATTERNS
+from hexenv.games.gomoku.stone_lines import MAX_SIZE
 
 RULES = ("freestyle", "standard", "renju")
 
@@ -54,48 +59,121 @@ def random_env(rng, rule="freestyle", plies=14, size=9):
 # ---- values --------------------------------------------------------------------------------------
 
 
-def values_by_hand(game, state):
-    """The values of both sides in both roles: sums over the empty cells, weight by weight."""
-    weights = np.array(valued.read_object(valued.FILE)[gomoku.rule_name(game.rules.rule)])
-    found = np.zeros((2, 2))
-    for side in range(2):
-        for cell in range(game.num_actions()):
-            if game.rules.owner(state, cell) == EMPTY:
-                classes = [game.pattern(state, side, cell, direction) for direction in range(4)]
-                for i, one in enumerate(classes):
-                    found[side] += weights[side, :, one] if one else 0
-                    for other in classes[i + 1 :]:
-                        pair = valued.PAIRS.index((min(one, other), max(one, other)))
-                        found[side] += weights[side, :, valued.NUM_CLASSES + pair] if pair else 0
-    return found
+def tables_of(rule):
+    """The tables of a rule as the file has them, for player 0 and player 1."""
+    _, arrays = valued.FORMAT.read_arrays(valued.FILE)
+    names = valued.Values._fields[1:]
+    tables = {name: arrays[f"{rule}_{name}"].astype(np.int64) for name in names}
+    return {name: np.repeat(table, 2 // len(table), axis=0) for name, table in tables.items()}
+
+
+def numbers_by_hand(game, state):
+    """The numbers of the codes of either side's cells, ``(2, cells)``."""
+    classes = [
+        [
+            sorted(game.pattern(state, side, cell, direction) for direction in range(4))
+            for cell in range(game.num_actions())
+        ]
+        for side in range(2)
+    ]
+    sets = list(itertools.combinations_with_replacement(range(len(PATTERNS)), 4))
+    return np.array([[sets.index(tuple(each)) for each in of_side] for of_side in classes])
+
+
+def value_by_hand(tables, numbers, player):
+    """What the network says, in units of 1 / `SCALE`."""
+    sums = [tables["vectors"][side][numbers[side]].sum(axis=0) for side in range(2)]
+    sums = [sums[side] + tables["offsets"][side] for side in (player, 1 - player)]
+    cut = np.clip([sums[0][:-1], sums[1][:-1]], 0, valued.MOST * valued.UNIT)
+    hidden = np.einsum("ri,rij->j", cut, tables["first"][player])
+    hidden = np.maximum(hidden + valued.UNIT * tables["first_offsets"][player], 0) // valued.UNIT
+    whole = [*hidden, sums[0][-1], sums[1][-1], valued.UNIT]
+    total = int(np.dot(whole, tables["second"][player]))
+    return total * int(valued.SCALE) // valued.UNIT**2
+
+
+def balance_of(game, state, player):
+    return game.balance(state, player)
+
+
+compiled_balance = CompiledFunction(balance_of, "values of a test")
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_values_are_the_sums_over_the_cells_in_random_games(rule):
+def test_values_and_promises_are_those_of_the_tables_in_random_games(rule):
     rng = np.random.default_rng(3)
     rules = gomoku.new(board_size=9, rule=rule)
-    game = valued.valued_game(rules)
+    game, tables = valued.valued_game(rules), tables_of(rule)
     state = base.new_states(game, 1)[0]
     game.initial(state)
+    seen = set()
     while not game.is_terminal(state):
         if state.ply % 5 == 0:
-            np.testing.assert_allclose(state.totals, values_by_hand(game, state))
+            numbers = numbers_by_hand(game, state)
+            for player in range(2):
+                expected = value_by_hand(tables, numbers, player)
+                assert game.balance(state, player) == expected
+                assert compiled_balance(game, state, player) == expected
+                seen.add(expected)
+                for cell in base.legal_actions(game, state):
+                    own, other = numbers[player, cell], numbers[1 - player, cell]
+                    promises = tables["promises"][player]
+                    expected = promises[valued.MOVES, own] + promises[valued.WAITS, other]
+                    assert game.promise(state, player, cell) == expected
             fresh = board.state_of(game, board.plain_state(game, state), compiles=False)
             assert fresh == state
         game.step(state, int(rng.choice(base.legal_actions(game, state))))
+    assert len(seen) > 10
 
 
-def test_weights_of_games_are_found_again():
+def test_each_rule_has_learnt_by_itself_and_in_renju_each_colour():
+    free, standard, renju = (tables_of(rule) for rule in RULES)
+    for name in ("vectors", "promises", "second"):
+        assert (renju[name][0] != renju[name][1]).any()
+        assert (free[name][0] == free[name][1]).all()
+        assert (free[name] != standard[name]).any()
+        assert (standard[name] != renju[name]).any()
+
+
+def test_no_sum_is_too_large_for_its_place_in_a_word():
+    for rule in RULES:
+        tables = tables_of(rule)
+        assert np.abs(tables["vectors"]).max() * MAX_SIZE**2 < 2 ** (valued.SUM_BITS - 1)
+        sums = valued.MOST * valued.UNIT * np.abs(tables["first"]).sum(axis=(1, 2))
+        assert sums.max() < 2 ** (valued.HIDDEN_BITS - 1)
     rng = np.random.default_rng(0)
-    weights = np.zeros((2, valued.NUM_WEIGHTS))
-    weights[:, 1:6] = [[0.3, 0.2, -0.1, 0.0, 0.5], [0.1, 0.4, 0.2, -0.2, 0.3]]
-    features = np.zeros((40_000, 2, valued.NUM_WEIGHTS), np.int16)
-    features[:, :, 1:6] = rng.integers(0, 4, (40_000, 2, 5))
-    logits = (features[:, 0] @ weights[0]) - (features[:, 1] @ weights[1])
-    outcomes = (rng.random(40_000) < 1 / (1 + np.exp(-logits))).astype(float)
-    found = learn_values.fit(features, outcomes, np.arange(40_000))
-    assert np.abs(found - weights).max() < 0.06
-    assert not found[:, 6:].any()
+    for bits, count in ((valued.SUM_BITS, 3), (valued.HIDDEN_BITS, 2)):
+        numbers = rng.integers(-(2 ** (bits - 1)), 2 ** (bits - 1), (50, count))
+        for row, word in zip(numbers, valued.packed(numbers, bits), strict=True):
+            found = [valued.number_in(int(word), place, bits) for place in range(count)]
+            assert found == row.tolist()
+
+
+@pytest.mark.parametrize("tables", [1, 2])
+def test_who_wins_and_what_is_chosen_is_learnt(tables, capsys):
+    """Whoever has more cells of one number wins, and chooses such a cell; player 1 has another."""
+    pytest.importorskip("torch", reason="the extra train is not installed")
+    from agents.knowledge.gomoku import learn_values  # loads PyTorch
+
+    rng = np.random.default_rng(0)
+    count = 4_000
+    numbers = rng.integers(1, 5, (count, 2, 12)).astype(np.int16)
+    players = rng.integers(0, tables, count).astype(np.int8)
+    good = 2 + players[:, None]  # one's own; what the other one wants is 3 in place of 2
+    other = 2 + (1 - players[:, None]) % tables
+    more = (numbers[:, 0] == good).sum(axis=1) - (numbers[:, 1] == other).sum(axis=1)
+    actions = np.argmax(numbers[:, 0] == good, axis=1)
+    actions[(numbers[:, 0] == good).sum(axis=1) != 1] = -1
+    chances = (np.sign(more) / 2 + 0.5).astype(np.float32)
+    examples = learn_values.Examples(
+        numbers, players, chances, actions, np.arange(count) % 10 == 0
+    )
+    found = learn_values.fit(examples, tables, epochs=40)
+    printed = re.findall(r"held out ([0-9.]+)", capsys.readouterr().out)
+    assert float(printed[-1]) < 0.35  # nats of a value
+    for player in range(tables):
+        promises = found["promises"][player, valued.MOVES, 1:5]
+        assert promises.argmax() == 1 + player
 
 
 # ---- the search ----------------------------------------------------------------------------------

@@ -40,7 +40,8 @@ def layer_of(module):
 
 NEVER = "tensorflow jax tests open_spiel pyspiel pytest"
 ONLY = {
-    "torch": "agents.learning hexenv.adapters",  # elsewhere `hexenv.common.extras.library`
+    # elsewhere `hexenv.common.extras.library`
+    "torch": "agents.learning hexenv.adapters agents.knowledge.gomoku.learn_values",
     "numba llvmlite": "hexenv.compiled.numba_parts",
     "pygame": "hexenv.render.window",
     "prompt_toolkit": "agents.apps.play.terminal",
@@ -161,7 +162,7 @@ ARTEFACTS = {"build", "dist", "htmlcov", "venv", "__pycache__"}
 DATA = (
     r"hexenv/py\.typed|agents/py\.typed|agents/arena/positions/.*|"
     r"agents/arena/(which_agent|anchors)\.toml|agents/arena/balanced/[\w-]+\.txt|"
-    r"agents/knowledge/connect4/book\.npz|agents/knowledge/gomoku/(values\.json|first_stones\.txt)|"
+    r"agents/knowledge/connect4/book\.npz|agents/knowledge/gomoku/(values\.npz|first_stones\.txt)|"
     r"agents/knowledge/hex/(priors\.npz|(openings|pattern_tables)\.json)|"
     r"agents/learning/nets/[\w-]+\.safetensors|agents/apps/web/static/\w+\.(html|js|css)"
 )

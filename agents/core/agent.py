@@ -96,6 +96,8 @@ class Statistics:
         proven_actions: The actions whose value is proven.
         depth: Plies that a search to a fixed depth has looked ahead; its values are no means of
             visits. Else None.
+        table_hits: Of `simulations`, how many positions a table of known ones decided; None without
+            one.
         assumed: What the search assumed although it is false in this environment (see
             `agents.planning.view.planner_view`); then nothing is proven. Else None.
     """
@@ -110,6 +112,7 @@ class Statistics:
     assumed: str | None = None
     proven_actions: Sequence[int] = ()
     depth: int | None = None
+    table_hits: int | None = None
 
     @property
     def simulations_per_second(self) -> float:

@@ -13,6 +13,7 @@ from agents.core.agent import OnSlice, SeededAgent, Statistics, with_assumption
 from agents.core.budget import ENDLESS, Pace
 from agents.core.options import Seconds
 from agents.knowledge.gomoku.engine_memory import (
+    HITS,
     INFINITE,
     LEAST_WIN,
     MOST_PLIES,
@@ -307,6 +308,7 @@ class Thinking:
         found = Statistics(
             visits, values, self._line(seen.best), spent, seconds, outcome,
             proven_actions=proven, depth=self.depth,
+            table_hits=int(self.engine.control[HITS]),
         )  # fmt: skip
         return with_assumption(found, self.assumed)
 

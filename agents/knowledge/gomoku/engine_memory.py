@@ -55,9 +55,9 @@ NODE: Final = np.dtype(
 
 EXACT, AT_LEAST, AT_MOST = range(3)
 NO_KEY: Final = -1
-NUM_CONTROLS: Final = 2
-PLY, POSITIONS = range(NUM_CONTROLS)
-"""Where the search is, and how many positions it has looked at."""
+NUM_CONTROLS: Final = 3
+PLY, POSITIONS, HITS = range(NUM_CONTROLS)
+"""Where the search is, how many positions it has looked at, and how many the table decided."""
 
 
 class Rules(NamedTuple):
@@ -177,6 +177,7 @@ def look_up(game: Any, engine: Engine, ply: int) -> tuple[int, int]:
         or (bound == AT_MOST and value <= node.alpha)
     )
     if decides and (depth >= node.depth or is_proven):
+        engine.control[HITS] += 1
         return value, move
     return UNDECIDED, move
 

@@ -177,9 +177,9 @@ def values_of(rule: str) -> Values:
 @functools.lru_cache(maxsize=8)
 def valued_game(rules: Gomoku) -> ValuedGame:
     """The game of some rules, with the learnt values."""
+    plain = board.new(rules)  # refuses caro
     values = values_of(rule_name(rules.rule))
     start = np.zeros(1, ValuedGame.state_dtype).view(np.recarray)
-    plain = board.new(rules)  # refuses caro
     game = ValuedGame(*plain._replace(scores=values, start=start))
     rules.initial(start[0])
     game.classify_all(start[0])
