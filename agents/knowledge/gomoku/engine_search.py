@@ -65,6 +65,11 @@ FIRST_MOVES: Final = 6
 MORE_MOVES: Final = 6
 """How many moves are tried near the end of a line, and how many more for each ply of depth."""
 
+FIRST: Final = 2**30
+"""The promise of the table's move."""
+UNLIKELY: Final = 400
+"""A move that promises so much less than the best is reduced by one ply more."""
+
 
 @kernel
 def begin(engine: Engine, depth: int, alpha: int, beta: int) -> None:
@@ -334,7 +339,7 @@ def set_promise(game: Any, engine: Engine, ply: int, first: int) -> None:
             elif cell == engine.killers[ply, 1]:
                 found += 250
         if cell == first:
-            found = 2**30
+            found = FIRST
         engine.promise[ply, i] = found
 
 
@@ -416,7 +421,16 @@ def plies_less(game: Any, engine: Engine, ply: int, cell: int) -> int:
     player = game.to_play(state)
     if max(game.kind(state, player, cell), game.kind(state, 1 - player, cell)) >= MAKES_THREE:
         less -= 1
+    if engine.promise[ply, node.tried - 1] < best_promise(engine, ply) - UNLIKELY:
+        less += 1
     return max(min(less, int(node.depth) - 2), 0)
+
+
+@kernel
+def best_promise(engine: Engine, ply: int) -> int:
+    """The greatest promise of a node's moves, but for the table's move, which has the very first."""
+    promise = engine.promise[ply]
+    return int(promise[0] if promise[0] < FIRST else promise[1])
 
 
 @kernel
