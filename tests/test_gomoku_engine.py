@@ -165,9 +165,7 @@ def test_who_wins_and_what_is_chosen_is_learnt(tables, capsys):
     actions = np.argmax(numbers[:, 0] == good, axis=1)
     actions[(numbers[:, 0] == good).sum(axis=1) != 1] = -1
     chances = (np.sign(more) / 2 + 0.5).astype(np.float32)
-    examples = learn_values.Examples(
-        numbers, players, chances, actions, np.arange(count) % 10 == 0
-    )
+    examples = learn_values.Examples(numbers, players, chances, actions, np.arange(count) % 10 == 0)
     found = learn_values.fit(examples, tables, epochs=40)
     printed = re.findall(r"held out ([0-9.]+)", capsys.readouterr().out)
     assert float(printed[-1]) < 0.35  # nats of a value

@@ -171,8 +171,8 @@ class PatternGame(NamedTuple):
     first: PatternTable
     """What counts for player 0."""
     second: PatternTable
-    scores: NDArray[np.int64]
-    """``(len(PATTERNS),)``: the points of the classes; see `points_array`."""
+    scores: Any
+    """``(len(PATTERNS),) int64``: the points of the classes; see `points_array`."""
     kinds: NDArray[np.uint8]
     """``(2, 65536)``: for either player the kind of every code."""
     start: Any

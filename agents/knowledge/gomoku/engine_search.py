@@ -428,7 +428,7 @@ def plies_less(game: Any, engine: Engine, ply: int, cell: int) -> int:
 
 @kernel
 def best_promise(engine: Engine, ply: int) -> int:
-    """The greatest promise of a node's moves, but for the table's move, which has the very first."""
+    """The greatest promise of a node's moves, without that of the table's move."""
     promise = engine.promise[ply]
     return int(promise[0] if promise[0] < FIRST else promise[1])
 

@@ -11,6 +11,8 @@ and the move that the search has chosen. Every tenth game is held out, and what 
 A position that came before is left out.
 """
 
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+
 import sys
 from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
@@ -64,7 +66,8 @@ class Examples(NamedTuple):
     """``(P,)``."""
 
     def take(self, which: Any) -> "Examples":
-        return Examples(*[part[which] for part in self])
+        parts: list[Any] = [part[which] for part in self]
+        return Examples(*parts)
 
 
 def write_numbers(
@@ -139,8 +142,10 @@ class Network(nn.Module):
         with torch.no_grad():
             self.vectors.weight[:, -1] = 0
         self.offsets = nn.Parameter(torch.full((tables, WIDTH), 0.1))
-        self.first = nn.ModuleList(nn.Linear(2 * (WIDTH - 1), HIDDEN) for _ in range(tables))
-        self.second = nn.ModuleList(nn.Linear(HIDDEN + 2, 1) for _ in range(tables))
+        firsts = [nn.Linear(2 * (WIDTH - 1), HIDDEN) for _ in range(tables)]
+        seconds = [nn.Linear(HIDDEN + 2, 1) for _ in range(tables)]
+        self.layers = list(zip(firsts, seconds, strict=True))
+        self.registered = nn.ModuleList(firsts + seconds)  # so that they are learnt
 
     def sums(self, numbers: Tensor, sides: Tensor) -> Tensor:
         """``(P, WIDTH)``: the sums of a side's vectors; `sides` is 0 where both have the same."""
@@ -157,7 +162,7 @@ class Network(nn.Module):
         own, other = self.sums(numbers[:, MOVES], players), self.sums(numbers[:, WAITS], others)
         cut = torch.cat([own[:, :-1], other[:, :-1]], dim=1).clamp(0, MOST)
         found = []
-        for first, second in zip(self.first, self.second, strict=True):
+        for first, second in self.layers:
             hidden = torch.cat([torch.relu(first(cut)), own[:, -1:], other[:, -1:]], dim=1)
             found.append(second(hidden)[:, 0])
         return torch.stack(found)[players, torch.arange(len(players))]
@@ -181,11 +186,11 @@ class Network(nn.Module):
         return of_values, of_moves
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """As `agents.knowledge.gomoku.valued.Values` has them; one in place of two that are same."""
-        first = torch.stack([layer.weight for layer in self.first])  # pyright: ignore
+        """What the file has for `agents.knowledge.gomoku.valued.Values`, ``(tables, ...)``."""
+        first = torch.stack([first.weight for first, _ in self.layers])
         first = first.reshape(-1, HIDDEN, 2, WIDTH - 1).permute(0, 2, 3, 1)
-        layers = [(layer.weight, layer.bias) for layer in self.second]
-        second = torch.stack([torch.cat([weight[0], bias]) for weight, bias in layers])
+        first_offsets = torch.stack([first.bias for first, _ in self.layers])
+        second = torch.stack([torch.cat([last.weight[0], last.bias]) for _, last in self.layers])
         vectors = self.vectors.weight.reshape(self.tables, -1, WIDTH).clone()
         promises = self.promises.weight.reshape(self.tables, 2, -1).clone()
         vectors[:, 0], promises[:, :, 0] = 0, 0
@@ -194,7 +199,7 @@ class Network(nn.Module):
             "promises": whole(promises, np.int16, PROMISE_SCALE),
             "offsets": whole(self.offsets, np.int32),
             "first": whole(first, np.int32),
-            "first_offsets": whole(torch.stack([layer.bias for layer in self.first]), np.int32),
+            "first_offsets": whole(first_offsets, np.int32),
             "second": whole(second, np.int32),
         }
 
@@ -211,10 +216,9 @@ def fit(found: Examples, tables: int, epochs: int = EPOCHS) -> dict[str, NDArray
     rng = np.random.default_rng(0)
     network = Network(tables)
     learnt, held_out = np.flatnonzero(~found.held_out), np.flatnonzero(found.held_out)
-    groups: list[dict[str, Any]] = [
-        {"params": [each for name, each in network.named_parameters() if name != "promises.weight"]},
-        {"params": [network.promises.weight]},
-    ]
+    promises = network.promises.weight
+    others = [each for each in network.parameters() if each is not promises]
+    groups: list[dict[str, Any]] = [{"params": others}, {"params": [promises]}]
     optimiser = torch.optim.AdamW(groups, weight_decay=DECAY)
     batches = max(len(learnt) // BATCH, 1)
     rates = torch.optim.lr_scheduler.OneCycleLR(
@@ -232,7 +236,7 @@ def fit(found: Examples, tables: int, epochs: int = EPOCHS) -> dict[str, NDArray
             parts = np.array_split(held_out, 1 + len(held_out) // 16_384)
             seen = [[float(loss) for loss in network.losses(found.take(part))] for part in parts]
         value, move = np.mean(seen, axis=0)
-        print(f"epoch {epoch + 1}: held out {value:.4f} nats a value, {move:.3f} a move", flush=True)
+        print(f"epoch {epoch + 1}: held out {value:.4f} nats a value, {move:.3f} a move")
     return network.arrays()
 
 

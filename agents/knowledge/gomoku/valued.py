@@ -10,13 +10,13 @@ it is the same on every machine, and three of them stand in one word, to be adde
 What a stone on a cell promises, by which moves are tried, is the sum of two numbers of the same
 tables: the logarithm of the odds that the search has chosen the cell.
 
-`python -m agents.knowledge.gomoku.learn_values` has learnt all this from games of the engine against
-itself, for every rule, and in renju for either colour.
+`python -m agents.knowledge.gomoku.learn_values` has learnt all this from games of the engine
+against itself, for every rule, and in renju for either colour.
 
 Sources:
     Nasu, "Efficiently updatable neural-network-based evaluation functions for computer shogi",
-    2018. Jin, "Mixnet: lightweight neural networks for Gomoku" (the engine Rapfi), arXiv 2503.13178,
-    2025, has vectors of whole lines.
+    2018. Jin, Duan and Hang, "Rapfi: distilling efficient neural network for the game of Gomoku",
+    arXiv 2503.13178, 2025: vectors of whole lines.
 """
 
 import functools
@@ -155,7 +155,7 @@ def number_in(word: int, place: int, bits: int) -> int:
 
 
 def code_numbers() -> NDArray[np.uint16]:
-    """``(65536,)``: the number of a code, the same for the same classes in any order; 0: nothing."""
+    """``(65536,)``: the number of a code, the same for its classes in any order; 0: nothing."""
     classes = np.arange(1 << 16)[:, None] >> (0, 4, 8, 12) & 15
     in_order = np.sort(np.minimum(classes, len(PATTERNS) - 1), axis=1)  # the others are of no cell
     sets = in_order @ 16 ** np.arange(3, -1, -1)
