@@ -96,8 +96,8 @@ class Statistics:
         proven_actions: The actions whose value is proven.
         depth: Plies that a search to a fixed depth has looked ahead; its values are no means of
             visits. Else None.
-        table_hits: Of `simulations`, how many positions a table of known ones decided; None without
-            one.
+        table_hits: How many positions the search had not to search again, as its table knew them;
+            None where that is not counted.
         assumed: What the search assumed although it is false in this environment (see
             `agents.planning.view.planner_view`); then nothing is proven. Else None.
     """

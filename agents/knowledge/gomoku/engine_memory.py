@@ -177,7 +177,7 @@ def look_up(game: Any, engine: Engine, ply: int) -> tuple[int, int]:
         or (bound == AT_MOST and value <= node.alpha)
     )
     if decides and (depth >= node.depth or is_proven):
-        engine.control[HITS] += 1
+        engine.control[HITS] += ply > 0  # the root is searched all the same
         return value, move
     return UNDECIDED, move
 

@@ -68,7 +68,8 @@ MORE_MOVES: Final = 6
 FIRST: Final = 2**30
 """The promise of the table's move."""
 UNLIKELY: Final = 400
-"""A move that promises so much less than the best is reduced by one ply more."""
+"""A move that promises so much less than the best, killers and history included, is reduced by one
+ply more; 100 are a nat."""
 
 
 @kernel

@@ -1,14 +1,20 @@
-r"""Learns the tables of `agents.knowledge.gomoku.valued` from data of `hexenv data`.
+"""Learns the tables of `agents.knowledge.gomoku.valued` from data of `hexenv data`.
 
-    A=gomoku-engine:positions=2000,table_entries=16384
-    RANDOM="--opening-plies 10 --temperature 0"
-    hexenv data gomoku --agent $A --games 20000 --to free $RANDOM --seed 11
-    python -m agents.knowledge.gomoku.learn_values free
+    A="--agent gomoku-engine:positions=2000,table_entries=16384"
+    B="--opening-plies 10 --temperature 0"
+    hexenv data gomoku $A $B --games 20000 --to free --seed 11
+    hexenv data gomoku $A $B --games 8000 --to renju --seed 12 --option rule=renju
+    hexenv data gomoku $A $B --games 6000 --to standard --seed 13 --option rule=standard
+    python -m agents.knowledge.gomoku.learn_values free renju standard
 
-Two things are learnt from each position that the search would evaluate, by gradient descent on the
-cross-entropy: who wins, where the mean of the game's outcome and the search's value is what to say;
-and the move that the search has chosen. Every tenth game is held out, and what it says is printed.
-A position that came before is left out.
+The games were played by the engine of before, whose values were weights of patterns and of pairs of
+them, added up; today's engine plays other games.
+
+Two things are learnt, by gradient descent on the cross-entropy. Who wins: from quiet positions,
+where neither side can make a winning double threat at once; the target is the mean of the game's
+outcome and of the search's value. And the move that the search has chosen: from all positions
+where it had to choose. Every tenth game is held out, and the cross-entropies of its positions are
+printed. Of positions that are the same to the network, one is used.
 """
 
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
@@ -28,7 +34,7 @@ from agents.knowledge.gomoku.valued import (
     FILE,
     FORMAT,
     HIDDEN,
-    LARGEST,
+    LARGEST_IN_VECTOR,
     MOST,
     MOVES,
     PROMISE_SCALE,
@@ -40,6 +46,7 @@ from agents.knowledge.gomoku.valued import (
 from agents.learning.data import Data
 from agents.learning.data.positions import lengths_of
 from hexenv.compiled import CompiledFunction
+from hexenv.games.base import EMPTY
 from hexenv.games.gomoku import Gomoku, rule_name
 
 BATCH: Final = 1024
@@ -47,6 +54,8 @@ EPOCHS: Final = 6
 RATES: Final = (5e-3, 3e-2)
 """The greatest rates of learning, of what positions are worth and of promises."""
 DECAY: Final = 1e-3
+STONE: Final = -1
+"""In place of the number of a cell."""
 HELD_OUT: Final = 10
 """Every so many games one is not learnt from."""
 
@@ -55,17 +64,20 @@ class Examples(NamedTuple):
     """Positions to learn from, P of them."""
 
     numbers: NDArray[np.int16]
-    """``(P, 2, cells)``: of every cell the number of its code, by `MOVES` and `WAITS`."""
+    """``(P, 2, cells)``: the number of each cell's code, by `MOVES` and `WAITS`; or `STONE`."""
+    quiet: NDArray[np.bool_]
+    """``(P,)``: whether who wins is learnt from it."""
     players: NDArray[np.int8]
     """``(P,)``: who is to move."""
     chances: NDArray[np.float32]
-    """``(P,)``: of the player to move, to win."""
+    """``(P,)``: of the player to move to win, 0 to 1."""
     actions: NDArray[np.int64]
-    """``(P,)``: what the search has chosen; -1 where it was not asked."""
+    """``(P,)``: the cell that the search has chosen; -1 where it was not asked."""
     held_out: NDArray[np.bool_]
-    """``(P,)``."""
+    """``(P,)``: whether nothing is learnt from it."""
 
     def take(self, which: Any) -> "Examples":
+        """Some of them: by an index array or a mask."""
         parts: list[Any] = [part[which] for part in self]
         return Examples(*parts)
 
@@ -75,25 +87,31 @@ def write_numbers(
     state: Any,
     actions: NDArray[np.int16],
     lengths: NDArray[np.int64],
-    numbers: NDArray[np.uint16],
+    number_of: NDArray[np.uint16],
     out: NDArray[np.int16],
     ply_of: NDArray[np.int64],
+    quiet: NDArray[np.bool_],
 ) -> int:
-    """Write the numbers of each quiet position's cells; how many positions there are.
+    """Write what `Examples` has of all positions in which a move has to be chosen; how many.
 
-    `out` is ``(positions, 2, cells)``, `ply_of` which position each is of.
+    `actions` are those of all games, one after the other, `lengths` how many each has, `number_of`
+    is `code_numbers()`. `out` are the numbers of the cells, `ply_of` is the index of the action.
     """
     ply, row = 0, 0
     for length in lengths:
         game.initial(state[0])
         for _ in range(length):
             mover = int(state[0].ply & 1)
-            is_quiet = count_kinds(state[0], mover, FOUR_THREE, WINS) == 0
-            if is_quiet and count_kinds(state[0], 1 - mover, TWO_FOURS, WINS) == 0:
+            own = count_kinds(state[0], mover, TWO_FOURS, WINS)
+            if own + count_kinds(state[0], 1 - mover, WINS, WINS) == 0:
                 for cell in range(game.num_actions()):
-                    out[row, MOVES, cell] = numbers[state[0].codes[mover, cell]]
-                    out[row, WAITS, cell] = numbers[state[0].codes[1 - mover, cell]]
+                    is_empty = game.owner(state[0], cell) == EMPTY
+                    for role in range(2):
+                        code = state[0].codes[mover if role == MOVES else 1 - mover, cell]
+                        out[row, role, cell] = number_of[code] if is_empty else STONE
                 ply_of[row] = ply
+                forks = count_kinds(state[0], mover, FOUR_THREE, FOUR_THREE)
+                quiet[row] = forks + count_kinds(state[0], 1 - mover, TWO_FOURS, WINS) == 0
                 row += 1
             game.step(state[0], int(actions[ply]))
             ply += 1
@@ -104,7 +122,7 @@ compiled_numbers: Final = CompiledFunction(write_numbers, "what positions are wo
 
 
 def examples(folder: str) -> tuple[str, Examples]:
-    """Of the data in a folder: the rule, and the positions that are not there twice."""
+    """Of the data in a folder: the rule, and the positions to learn from."""
     data = Data(folder)
     rules = cast("Gomoku", data.game)
     game = board.new(rules)
@@ -113,20 +131,25 @@ def examples(folder: str) -> tuple[str, Examples]:
     for shard in data.shards():
         total = len(shard.actions)
         out = np.zeros((total, 2, game.num_actions()), np.int16)
-        ply_of = np.zeros(total, np.int64)
-        lengths = lengths_of(shard.plies)
-        count = compiled_numbers(game, state, shard.actions, lengths, code_numbers(), out, ply_of)
-        quiet = shard.take(ply_of[:count])
-        chances = (quiet.outcomes + quiet.values_or_outcomes) / 4 + 0.5
-        is_counted = out[np.arange(count), MOVES, quiet.actions] > 0
-        actions = np.where(quiet.searched & is_counted, quiet.actions, -1).astype(np.int64)
-        held_out = quiet.games % HELD_OUT == 0
-        found = (out[:count], quiet.players, chances.astype(np.float32), actions, held_out)
-        parts.append(Examples(*found))
-    joined = Examples(*map(np.concatenate, zip(*parts, strict=True)))
-    rows = joined.numbers.reshape(len(joined.numbers), -1)
+        ply_of, quiet = np.zeros(total, np.int64), np.zeros(total, np.bool_)
+        games = (shard.actions, lengths_of(shard.plies))
+        count = compiled_numbers(game, state, *games, code_numbers(), out, ply_of, quiet)
+        known = shard.take(ply_of[:count])
+        chances = ((known.outcomes + known.values_or_outcomes) / 4 + 0.5).astype(np.float32)
+        actions = np.where(known.searched, known.actions, -1).astype(np.int64)
+        held_out = known.games % HELD_OUT == 0
+        parts.append(
+            Examples(out[:count], quiet[:count], known.players, chances, actions, held_out)
+        )
+    return rule_name(rules.rule), joined(parts)
+
+
+def joined(parts: list[Examples]) -> Examples:
+    """All of them; of those with the same numbers the first."""
+    found = Examples(*map(np.concatenate, zip(*parts, strict=True)))
+    rows = found.numbers.reshape(len(found.numbers), -1)
     as_bytes = np.ascontiguousarray(rows).view(f"V{rows.shape[1] * rows.itemsize}")[:, 0]
-    return rule_name(rules.rule), joined.take(np.unique(as_bytes, return_index=True)[1])
+    return found.take(np.unique(as_bytes, return_index=True)[1])
 
 
 class Network(nn.Module):
@@ -148,16 +171,19 @@ class Network(nn.Module):
         self.registered = nn.ModuleList(firsts + seconds)  # so that they are learnt
 
     def sums(self, numbers: Tensor, sides: Tensor) -> Tensor:
-        """``(P, WIDTH)``: the sums of a side's vectors; `sides` is 0 where both have the same."""
+        """``(P, WIDTH)``: the sums of a side's vectors.
+
+        `numbers` are ``(P, cells)``, `sides` ``(P,)``, 0 where both sides have the same tables.
+        """
         is_known = (numbers > 0).float()
         found = nn.functional.embedding_bag(
-            numbers + self.num_codes * sides[:, None], self.vectors.weight,
+            numbers.clamp(0) + self.num_codes * sides[:, None], self.vectors.weight,
             mode="sum", per_sample_weights=is_known,
         )  # fmt: skip
         return found + self.offsets[sides]
 
     def values(self, numbers: Tensor, players: Tensor) -> Tensor:
-        """``(P,)``: the logarithms of the odds of the players to move."""
+        """``(P,)``: the logarithms of the odds of the players to move, of `Examples.numbers`."""
         others = (1 - players) % self.tables
         own, other = self.sums(numbers[:, MOVES], players), self.sums(numbers[:, WAITS], others)
         cut = torch.cat([own[:, :-1], other[:, :-1]], dim=1).clamp(0, MOST)
@@ -168,22 +194,25 @@ class Network(nn.Module):
         return torch.stack(found)[players, torch.arange(len(players))]
 
     def chosen(self, numbers: Tensor, players: Tensor) -> Tensor:
-        """``(P, cells)``: those of each cell to be chosen, but for a constant."""
+        """``(P, cells)``: the promises; their softmax is the probability of each move."""
         which = (2 * players[:, None] + torch.arange(2))[..., None]
-        found = self.promises(numbers + self.num_codes * which)[..., 0].sum(dim=1)
-        return found.masked_fill(numbers[:, MOVES] == 0, -torch.inf)
+        found = self.promises(numbers.clamp(0) + self.num_codes * which)[..., 0].sum(dim=1)
+        return found.masked_fill(numbers[:, MOVES] == STONE, -torch.inf)
 
     def losses(self, found: Examples) -> tuple[Tensor, Tensor]:
-        """The cross-entropies of who wins and of the moves."""
+        """The cross-entropies of who wins and of the moves; 0 where there is none to learn."""
         numbers = torch.from_numpy(found.numbers.astype(np.int32))
         players = torch.from_numpy(found.players.astype(np.int32)) % self.tables
+        quiet, actions = torch.from_numpy(found.quiet), torch.from_numpy(found.actions)
         of_values = nn.functional.binary_cross_entropy_with_logits(
-            self.values(numbers, players), torch.from_numpy(found.chances)
+            self.values(numbers[quiet], players[quiet]),
+            torch.from_numpy(found.chances)[quiet],
+            reduction="sum",
         )
         of_moves = nn.functional.cross_entropy(
-            self.chosen(numbers, players), torch.from_numpy(found.actions), ignore_index=-1
+            self.chosen(numbers, players), actions, ignore_index=-1, reduction="sum"
         )
-        return of_values, of_moves
+        return of_values / max(int(quiet.sum()), 1), of_moves / max(int((actions >= 0).sum()), 1)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """What the file has for `agents.knowledge.gomoku.valued.Values`, ``(tables, ...)``."""
@@ -192,10 +221,10 @@ class Network(nn.Module):
         first_offsets = torch.stack([first.bias for first, _ in self.layers])
         second = torch.stack([torch.cat([last.weight[0], last.bias]) for _, last in self.layers])
         vectors = self.vectors.weight.reshape(self.tables, -1, WIDTH).clone()
-        promises = self.promises.weight.reshape(self.tables, 2, -1).clone()
-        vectors[:, 0], promises[:, :, 0] = 0, 0
+        promises = self.promises.weight.reshape(self.tables, 2, -1)
+        vectors[:, 0] = 0
         return {
-            "vectors": whole(vectors, np.int16).clip(-LARGEST, LARGEST),
+            "vectors": whole(vectors, np.int16).clip(-LARGEST_IN_VECTOR, LARGEST_IN_VECTOR),
             "promises": whole(promises, np.int16, PROMISE_SCALE),
             "offsets": whole(self.offsets, np.int32),
             "first": whole(first, np.int32),
@@ -205,9 +234,12 @@ class Network(nn.Module):
 
 
 def whole(weights: Tensor, kind: type[np.integer[Any]], unit: float = UNIT) -> NDArray[Any]:
-    """Weights as whole numbers, in parts of 1 / `unit`."""
-    limits = np.iinfo(kind)
-    return np.rint(unit * weights.detach().numpy()).clip(limits.min, limits.max).astype(kind)
+    """Weights as whole numbers, in parts of 1 / `unit`, of which two can be added up."""
+    found = np.rint(unit * weights.detach().numpy())
+    if not np.isfinite(found).all():
+        raise ValueError("expected finite weights, got some that are not: was there enough data?")
+    most = np.iinfo(kind).max // 2
+    return found.clip(-most, most).astype(kind)
 
 
 def fit(found: Examples, tables: int, epochs: int = EPOCHS) -> dict[str, NDArray[Any]]:
@@ -216,6 +248,8 @@ def fit(found: Examples, tables: int, epochs: int = EPOCHS) -> dict[str, NDArray
     rng = np.random.default_rng(0)
     network = Network(tables)
     learnt, held_out = np.flatnonzero(~found.held_out), np.flatnonzero(found.held_out)
+    if not len(learnt) or not len(held_out):
+        raise ValueError(f"expected at least {HELD_OUT} games to learn from, got too few positions")
     promises = network.promises.weight
     others = [each for each in network.parameters() if each is not promises]
     groups: list[dict[str, Any]] = [{"params": others}, {"params": [promises]}]
@@ -248,9 +282,9 @@ def learn(folders: list[str], path: Path = FILE) -> None:
         rule, found = examples(folder)
         by_rule.setdefault(rule, []).append(found)
     for rule, parts in by_rule.items():
-        joined = Examples(*map(np.concatenate, zip(*parts, strict=True)))
-        print(f"{rule}: {len(joined.players)} positions")
-        tables = fit(joined, 2 if rule == "renju" else 1)  # only in renju the colours differ
+        found = joined(parts)
+        print(f"{rule}: {len(found.players)} positions, {found.quiet.sum()} of them quiet")
+        tables = fit(found, 2 if rule == "renju" else 1)  # only in renju the colours differ
         arrays |= {f"{rule}_{name}": table for name, table in tables.items()}
     FORMAT.write_arrays(path, arrays)
 

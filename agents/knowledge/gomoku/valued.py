@@ -5,10 +5,11 @@ the four directions. The vectors of all empty cells are added up, for either sid
 keeps the sums, as a move changes few cells. All but the last number of a sum are cut to 0 to `MOST`
 and go, with those of the other side, through a hidden layer; the last goes past it. So the value
 knows how much there is of everything, and what it is worth together. All numbers are whole, so that
-it is the same on every machine, and three of them stand in one word, to be added at once.
+it is the same on every machine, and several of them stand in one word, to be added at once.
 
-What a stone on a cell promises, by which moves are tried, is the sum of two numbers of the same
-tables: the logarithm of the odds that the search has chosen the cell.
+A second table gives the order in which moves are tried. What a move promises is the sum of two of
+its numbers, for what either side's stone would make on the cell; the softmax of the promises of all
+moves is the probability that the search chooses each.
 
 `python -m agents.knowledge.gomoku.learn_values` has learnt all this from games of the engine
 against itself, for every rule, and in renju for either colour.
@@ -20,6 +21,7 @@ Sources:
 """
 
 import functools
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -43,27 +45,28 @@ FORMAT: Final = Format("hexenv values of Gomoku")
 MOVES, WAITS = range(2)
 """The index of what the player to move has, and of what the other one has."""
 UNIT: Final = 1024
-"""What stands for 1 in all tables."""
+"""What stands for 1 in the tables of values."""
 WIDTH: Final = 15
-"""Numbers of a vector;"""
+"""How many numbers a vector has: three in a word, see `ValuedGame`."""
 HIDDEN: Final = 8
-"""and of the hidden layer."""
+"""How many numbers the hidden layer has: two in a word, of which `ValuedGame.balance` has four."""
 MOST: Final = 4
+"""What a sum is cut to before the hidden layer, as it is to 0."""
 SUM_BITS: Final = 21
-"""Of a number of a sum, three in a word: there is room for all cells of the largest board,"""
-LARGEST: Final = 2 * UNIT
-"""as no number of a vector is larger."""
+"""Bits of a number of a sum."""
+LARGEST_IN_VECTOR: Final = 2 * UNIT
+"""So that sums over all cells of the largest board have no more bits."""
 HIDDEN_BITS: Final = 31
-"""Of a number of the hidden layer, two in a word."""
+"""Bits of a number of the hidden layer."""
 SCALE: Final = 200.0
 """Units of values by which the logarithm of the odds to win grows by 1."""
 PROMISE_SCALE: Final = 100.0
-"""Units of promises by which the logarithm of the odds of a move grows by 1."""
+"""Units of promises in a nat."""
 
 
 @compiled
 class Values(NamedTuple):
-    """The tables of a rule, for player 0 and for player 1."""
+    """The tables of a rule, for player 0 and for player 1; C is how many codes differ, 1820."""
 
     numbers: NDArray[np.uint16]
     """``(65536,)``: the number of a code in the other tables; see `code_numbers`."""
@@ -85,7 +88,7 @@ class Values(NamedTuple):
 
 @compiled
 class ValuedGame(PatternGame):
-    """A game with patterns whose states keep the sums; `scores` are `Values`."""
+    """A game with patterns whose states keep the sums; `scores` are `Values`, not for `point`."""
 
     __slots__ = ()
 
@@ -107,10 +110,10 @@ class ValuedGame(PatternGame):
             state.totals[side, i] += vectors[new, i] - vectors[old, i]
 
     def promise(self, state: State, player: int, cell: int) -> int:
-        """How likely the search chooses a cell for the player to move; see `PROMISE_SCALE`."""
-        numbers, promises = self.scores.numbers, self.scores.promises
-        own = promises[player, MOVES, numbers[state.codes[player, cell]]]
-        return int(own + promises[player, WAITS, numbers[state.codes[1 - player, cell]]])
+        """The promise of an empty cell for the player to move, in units of 1 / `PROMISE_SCALE`."""
+        numbers, promises = self.scores.numbers, self.scores.promises[player]
+        own = int(promises[MOVES, numbers[state.codes[player, cell]]])
+        return own + int(promises[WAITS, numbers[state.codes[1 - player, cell]]])
 
     def sum_of(self, state: State, side: int, i: int) -> int:
         """A number of the sum of a side's vectors."""
@@ -166,12 +169,15 @@ def code_numbers() -> NDArray[np.uint16]:
 def values_of(rule: str) -> Values:
     """What was learnt of a rule."""
     _, arrays = FORMAT.read_arrays(FILE)
-    parts = [arrays[f"{rule}_{name}"] for name in Values._fields[1:]]
-    parts = [np.repeat(part, 2 // len(part), axis=0) for part in parts]
-    vectors, promises, offsets, first, *others = parts
-    vectors = packed(vectors.reshape(2, -1, WIDTH // 3, 3), SUM_BITS)
-    first = packed(first.reshape(2, 2, WIDTH - 1, HIDDEN // 2, 2), HIDDEN_BITS)
-    return Values(code_numbers(), vectors, promises, offsets, first, *others)
+    return as_values({name: arrays[f"{rule}_{name}"] for name in Values._fields[1:]})
+
+
+def as_values(arrays: Mapping[str, NDArray[Any]]) -> Values:
+    """The tables from those of a file, whose first index is 0 alone where players are alike."""
+    both = {name: np.repeat(array, 2 // len(array), axis=0) for name, array in arrays.items()}
+    both["vectors"] = packed(both["vectors"].reshape(2, -1, WIDTH // 3, 3), SUM_BITS)
+    first = both["first"].reshape(2, 2, WIDTH - 1, HIDDEN // 2, 2)
+    return Values(code_numbers(), **{**both, "first": packed(first, HIDDEN_BITS)})
 
 
 @functools.lru_cache(maxsize=8)
