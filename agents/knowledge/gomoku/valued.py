@@ -174,10 +174,13 @@ def values_of(rule: str) -> Values:
 
 def as_values(arrays: Mapping[str, NDArray[Any]]) -> Values:
     """The tables from those of a file, whose first index is 0 alone where players are alike."""
-    both = {name: np.repeat(array, 2 // len(array), axis=0) for name, array in arrays.items()}
+    both: dict[str, NDArray[Any]] = {
+        name: np.repeat(array, 2 // len(array), axis=0) for name, array in arrays.items()
+    }
     both["vectors"] = packed(both["vectors"].reshape(2, -1, WIDTH // 3, 3), SUM_BITS)
     first = both["first"].reshape(2, 2, WIDTH - 1, HIDDEN // 2, 2)
-    return Values(code_numbers(), **{**both, "first": packed(first, HIDDEN_BITS)})
+    both["first"] = packed(first, HIDDEN_BITS)
+    return Values(code_numbers(), **both)
 
 
 @functools.lru_cache(maxsize=8)
