@@ -150,18 +150,27 @@ def test_no_sum_is_too_large_for_its_place_in_a_word():
             assert found == row.tolist()
 
 
-def test_moves_with_threats_promise_more_than_all_quiet_ones():
+@pytest.mark.parametrize(
+    ("moves", "side", "kind"),
+    [
+        ("f8 e8 g8 a1 h8 a15 i10 o1 i9 o15", 0, board.FOUR_THREE),  # one's own, at i8
+        ("h8 h7 i8 a1 j8 o1 g10 a15 g9", 0, board.OPENS_FOUR),  # the other one's, at g8 and k8
+    ],
+)
+def test_moves_with_threats_promise_more_than_all_quiet_ones(moves, side, kind):
     rules = gomoku.new(board_size=15)
     game = valued.valued_game(rules)
-    stones = notation.parse_moves(rules, "h8 h7 i8 a1 j8 o1 g10 a15 g9 o15")  # four-three at g8
-    state = board.state_of(game, notation.play(rules, stones), compiles=False)
-    for player in range(2):
-        promise = {}
-        for cell in base.legal_actions(game, state):
-            kind = max(game.kind(state, side, cell) for side in range(2))
-            promise.setdefault(kind, []).append(game.promise(state, player, cell))
-        assert max(promise) >= board.FOUR_THREE
-        assert min(promise[max(promise)]) > max(promise[board.QUIET])
+    position = notation.play(rules, notation.parse_moves(rules, moves))
+    state = board.state_of(game, position, compiles=False)
+    player = int(game.to_play(state))
+    threats, quiet = [], []
+    for cell in base.legal_actions(game, state):
+        kinds = {game.kind(state, each, cell) for each in range(2)}
+        found = threats if game.kind(state, side, cell) == kind else quiet
+        if found is threats or kinds == {board.QUIET}:
+            found.append(game.promise(state, player, cell))
+    assert threats
+    assert min(threats) > max(quiet)
 
 
 @pytest.mark.parametrize(("rule", "size"), [("freestyle", 20), ("renju", 9)])
