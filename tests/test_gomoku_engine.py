@@ -143,10 +143,13 @@ def test_no_sum_is_too_large_for_its_place_in_a_word():
         sums = valued.MOST * valued.UNIT * np.abs(tables["first"]).sum(axis=(1, 2))
         assert sums.max() < 2 ** (valued.HIDDEN_BITS - 1)
     rng = np.random.default_rng(0)
-    for bits, count in ((valued.SUM_BITS, 3), (valued.HIDDEN_BITS, 2)):
+    for bits, count, halves in (
+        (valued.SUM_BITS, 3, valued.SUM_HALVES),
+        (valued.HIDDEN_BITS, 2, valued.HIDDEN_HALVES),
+    ):
         numbers = rng.integers(-(2 ** (bits - 1)), 2 ** (bits - 1), (50, count))
         for row, word in zip(numbers, valued.packed(numbers, bits), strict=True):
-            found = [valued.number_in(int(word), place, bits) for place in range(count)]
+            found = [valued.number_in(int(word), place, bits, halves) for place in range(count)]
             assert found == row.tolist()
 
 
@@ -187,8 +190,7 @@ def test_the_engine_computes_what_the_network_learns(rule, size):
     rules = gomoku.new(board_size=size, rule=rule)
     plain = board.new(rules)
     values = valued.as_values(network.arrays())
-    start = np.zeros(1, valued.ValuedGame.state_dtype).view(np.recarray)
-    game = valued.ValuedGame(*plain._replace(scores=values, start=start))
+    game = valued.game_with(plain, values)
     actions = np.array(game_of(rng, rules), np.int16)
     count = len(actions)
     out = np.zeros((count, 2, rules.num_actions()), np.int16)
@@ -198,11 +200,8 @@ def test_the_engine_computes_what_the_network_learns(rule, size):
         plain, replayed, actions, np.array([count]), valued.code_numbers(), out, ply_of, quiet
     )
     assert rows > 10
-    numbers, players = (
-        torch.from_numpy(out[:rows].astype(np.int32)),
-        torch.from_numpy(ply_of[:rows] % 2),
-    )
-    players %= network.tables
+    numbers = torch.from_numpy(out[:rows].astype(np.int32))
+    players = torch.from_numpy(ply_of[:rows] % 2 % network.tables)
     with torch.no_grad():
         learnt, promises = network.values(numbers, players), network.chosen(numbers, players)
     for row in range(0, rows, 5):

@@ -172,8 +172,8 @@ class PatternGame(NamedTuple):
     """What counts for player 0."""
     second: PatternTable
     scores: Any
-    """``(len(PATTERNS),) int64``: the points of the classes, see `points_array`; in a
-    class below this one perhaps something else."""
+    """``(len(PATTERNS),) int64``: the points of the classes, see `points_array`. (`ValuedGame`
+    has its `Values` here.)"""
     kinds: NDArray[np.uint8]
     """``(2, 65536)``: for either player the kind of every code."""
     start: Any

@@ -234,11 +234,11 @@ class Network(nn.Module):
 
 
 def whole(weights: Tensor, kind: type[np.integer[Any]], unit: float = UNIT) -> NDArray[Any]:
-    """Weights as whole numbers, in parts of 1 / `unit`, of which two can be added up."""
+    """Weights as whole numbers, in parts of 1 / `unit`."""
     found = np.rint(unit * weights.detach().numpy())
     if not np.isfinite(found).all():
         raise ValueError("expected finite weights, got some that are not: was there enough data?")
-    most = np.iinfo(kind).max // 2
+    most = np.iinfo(kind).max
     return found.clip(-most, most).astype(kind)
 
 

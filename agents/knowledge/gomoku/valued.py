@@ -56,8 +56,11 @@ SUM_BITS: Final = 21
 """Bits of a number of a sum."""
 LARGEST_IN_VECTOR: Final = 2 * UNIT
 """So that sums over all cells of the largest board have no more bits."""
+SUM_HALVES: Final = sum(1 << (SUM_BITS * (i + 1) - 1) for i in range(3))
 HIDDEN_BITS: Final = 31
 """Bits of a number of the hidden layer."""
+HIDDEN_HALVES: Final = sum(1 << (HIDDEN_BITS * (i + 1) - 1) for i in range(2))
+"""For `number_in`, as `SUM_HALVES`."""
 SCALE: Final = 200.0
 """Units of values by which the logarithm of the odds to win grows by 1."""
 PROMISE_SCALE: Final = 100.0
@@ -117,7 +120,7 @@ class ValuedGame(PatternGame):
 
     def sum_of(self, state: State, side: int, i: int) -> int:
         """A number of the sum of a side's vectors."""
-        found = number_in(int(state.totals[side, i // 3]), i % 3, SUM_BITS)
+        found = number_in(int(state.totals[side, i // 3]), i % 3, SUM_BITS, SUM_HALVES)
         return found + int(self.scores.offsets[side, i])
 
     def balance(self, state: State, side: int) -> int:
@@ -138,7 +141,7 @@ class ValuedGame(PatternGame):
         total += UNIT * int(second[HIDDEN + 2])
         for j in range(HIDDEN):
             word = a if j < 2 else b if j < 4 else c if j < 6 else d
-            found = number_in(word, j & 1, HIDDEN_BITS) + UNIT * int(offsets[j])
+            found = number_in(word, j & 1, HIDDEN_BITS, HIDDEN_HALVES) + UNIT * int(offsets[j])
             total += max(found, 0) // UNIT * int(second[j])
         return total * int(SCALE) // (UNIT * UNIT)
 
@@ -150,13 +153,16 @@ def packed(numbers: NDArray[Any], bits: int) -> NDArray[np.int64]:
 
 
 @kernel
-def number_in(word: int, place: int, bits: int) -> int:
-    """A number in a word that is a sum of products of packed ones."""
-    half = 1 << (bits - 1)
-    halves = half | half << bits | half << (2 * bits) if bits < 31 else half | half << bits
-    return ((word + halves) >> (bits * place) & ((1 << bits) - 1)) - half
+def number_in(word: int, place: int, bits: int, halves: int) -> int:
+    """A number of so many bits, with its sign, in a word that is a sum of packed ones.
+
+    `halves` has half of what a number can be in every place, so that none is negative with it.
+    """
+    found = (word + halves) >> (bits * place) & ((1 << bits) - 1)
+    return found - (1 << (bits - 1))
 
 
+@functools.cache
 def code_numbers() -> NDArray[np.uint16]:
     """``(65536,)``: the number of a code, the same for its classes in any order; 0: nothing."""
     classes = np.arange(1 << 16)[:, None] >> (0, 4, 8, 12) & 15
@@ -186,11 +192,14 @@ def as_values(arrays: Mapping[str, NDArray[Any]]) -> Values:
 @functools.lru_cache(maxsize=8)
 def valued_game(rules: Gomoku) -> ValuedGame:
     """The game of some rules, with the learnt values."""
-    plain = board.new(rules)  # refuses caro
-    values = values_of(rule_name(rules.rule))
+    return game_with(board.new(rules), values_of(rule_name(rules.rule)))  # refuses caro first
+
+
+def game_with(plain: PatternGame, values: Values) -> ValuedGame:
+    """The game with patterns as one with values."""
     start = np.zeros(1, ValuedGame.state_dtype).view(np.recarray)
     game = ValuedGame(*plain._replace(scores=values, start=start))
-    rules.initial(start[0])
+    game.rules.initial(start[0])
     game.classify_all(start[0])
     return game
 
