@@ -1,8 +1,10 @@
 """A person's game on a whole terminal, by the keys that a terminal sends."""
 
 import asyncio
+import contextlib
 import threading
 import time
+from concurrent.futures import CancelledError
 
 import pytest
 from click.testing import CliRunner
@@ -43,6 +45,7 @@ class Typist:
         """Run the screen while a generator types: it yields keys, and goes on when all is quiet."""
         with create_pipe_input() as pipe:
             screen = terminal.Screen(self.live, pipe, DummyOutput())
+            self.loop_of = lambda: screen._app.loop
             typing = threading.Thread(target=self.type_all, args=(pipe, steps(screen)))
             typing.start()
             screen.run()
@@ -54,13 +57,31 @@ class Typist:
     def type_all(self, pipe, steps):
         try:
             for keys in steps:
-                before = self.state()
+                before, _ = self.look()
                 pipe.send_text(keys)
                 self.wait(before, keys)
         except BaseException as problem:
             self.problem = problem
         if not self.live.is_closed:
             pipe.send_text(QUIT)
+
+    def look(self):
+        """What is shown and whether all is quiet, seen between two events of the screen.
+
+        Within an event the moves, the message and whose turn it is change one after the other.
+        """
+
+        async def both():
+            return self.state(), self.is_quiet()
+
+        until = time.monotonic() + 20
+        while not self.live.is_closed and time.monotonic() < until:
+            if (loop := self.loop_of()) is None:  # the screen has not started
+                time.sleep(0.005)
+                continue
+            with contextlib.suppress(CancelledError):  # it ends just now
+                return asyncio.run_coroutine_threadsafe(both(), loop).result(20)
+        return self.state(), self.live.is_closed
 
     def state(self):
         live = self.live
@@ -74,7 +95,10 @@ class Typist:
         if keys.startswith("\x1b["):
             return
         until = time.monotonic() + 20
-        while self.state() == before or not self.is_quiet():
+        while True:
+            now, is_quiet = self.look()
+            if now != before and is_quiet:
+                return
             assert time.monotonic() < until, f"nothing came of {keys!r}"
             time.sleep(0.005)
 
