@@ -307,6 +307,17 @@ def test_memory_bounds_the_tree():
     assert nodes(few) == (10_000, 10_000)
 
 
+def test_memory_bounds_the_table():
+    most = 1 << 20
+    brain = GomocupBrain(GomokuEngine(positions=100, table_entries=most), "test")
+    for size, entries in ((205 * 2**20, 5 << 16), (1000, 10_000), (300 * 2**20, most), (0, most)):
+        brain.answer(f"INFO max_memory {size}")
+        assert brain.agent.table_entries == entries
+        brain.answer("START 9")
+        brain.answer("BEGIN")
+        assert len(brain.agent._kept[2].keys) == 1 << (entries.bit_length() - 1)
+
+
 # ---- swap2 ---------------------------------------------------------------------------------------
 
 THREE = "> SWAP2BOARD\n> 7,7\n> 8,7\n> 9,9\n> DONE\n"

@@ -48,8 +48,11 @@ MINE, THEIRS, NEITHER = 1, 2, 3
 RESERVED_MEMORY: Final = 200 * 2**20
 """Bytes that the interpreter and the libraries take besides the search."""
 NODE_BYTES: Final = 64
-"""Upper bound of the bytes of a node in a search tree."""
-FEWEST_NODES: Final = 10_000
+"""Upper bound of the bytes of a node in a search tree;"""
+ENTRY_BYTES: Final = 16
+"""of an entry in a table of positions."""
+FEWEST_ENTRIES: Final = 10_000
+"""Nodes or entries that a search has in any case."""
 
 USUAL_MOVES: Final = 30
 """Moves of a player in a usual game of Gomoku, which share the remaining time,"""
@@ -105,9 +108,8 @@ class GomocupBrain(ProtocolServer):
 
     def __init__(self, agent: Agent, label: str, seed: int | None = None) -> None:
         super().__init__(agent, re.sub(r"[^ -!#-~]", "", label))
-        self._most_nodes = cast(
-            "int | None", getattr(getattr(agent, "planner", None), "max_nodes", None)
-        )
+        room = room_of(agent)
+        self._most_entries = None if room is None else cast("int", getattr(room[0], room[1]))
         self._rng = np.random.default_rng(seed)
         self._clock = GomocupClock()
         self._remarks: list[str] = []  # lines before the next answer
@@ -441,22 +443,33 @@ class GomocupBrain(ProtocolServer):
         self._rule = wanted
 
     def _limit_memory(self, size: int) -> None:
-        """Bound the agent's search tree by a number of bytes; 0 for no limit."""
-        if self._most_nodes is None:
+        """Bound the agent's search tree or table by a number of bytes; 0 for no limit."""
+        if self._most_entries is None:
             return
-        agent: Any = self.agent
-        nodes = self._most_nodes
+        holder, name, entry_bytes = cast("tuple[Any, str, int]", room_of(self.agent))
+        entries = self._most_entries
         if size > 0:
-            room = (size - RESERVED_MEMORY) // NODE_BYTES // agent.settings.workers
-            nodes = min(nodes, max(room, FEWEST_NODES))
-            if room < FEWEST_NODES:
+            room = (size - RESERVED_MEMORY) // entry_bytes
+            entries = min(entries, max(room, FEWEST_ENTRIES))
+            if room < FEWEST_ENTRIES:
                 self._remarks.append(f"MESSAGE {size} bytes of memory are too few to hold to")
-        if nodes != agent.planner.max_nodes:
-            agent.reset()
-            self.agent = agent = copy.deepcopy(agent)  # a copy has no trees yet
-            agent.planner.max_nodes = nodes
+        if entries != getattr(holder, name):
+            self.agent.reset()
+            self.agent = copy.deepcopy(self.agent)  # a copy has no trees or tables yet
+            holder, _, _ = cast("tuple[Any, str, int]", room_of(self.agent))
+            setattr(holder, name, entries)
             if self._size is not None and self._rule in RULES:
                 self._make_env(self._rule)
+
+
+def room_of(agent: Any) -> tuple[Any, str, int] | None:
+    """What limits an agent's search tree or table: an object, its attribute, and bytes of one."""
+    if hasattr(agent, "table_entries"):
+        return agent, "table_entries", ENTRY_BYTES
+    planner = getattr(agent, "planner", None)
+    if hasattr(planner, "max_nodes"):
+        return planner, "max_nodes", NODE_BYTES * agent.settings.workers
+    return None
 
 
 def in_colours(cells: Sequence[int], mine: int) -> dict[int, int]:
