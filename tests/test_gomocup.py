@@ -308,9 +308,9 @@ def test_memory_bounds_the_tree():
 
 
 def test_memory_bounds_the_table():
-    most = 1 << 20
+    most = 1 << 21
     brain = GomocupBrain(GomokuEngine(positions=100, table_entries=most), "test")
-    for size, entries in ((205 * 2**20, 5 << 16), (1000, 10_000), (300 * 2**20, most), (0, most)):
+    for size, entries in ((248 * 2**20, 1 << 20), (1000, 10_000), (400 * 2**20, most), (0, most)):
         brain.answer(f"INFO max_memory {size}")
         assert brain.agent.table_entries == entries
         brain.answer("START 9")

@@ -49,7 +49,7 @@ RESERVED_MEMORY: Final = 200 * 2**20
 """Bytes that the interpreter and the libraries take besides the search."""
 NODE_BYTES: Final = 64
 """Upper bound of the bytes of a node in a search tree;"""
-ENTRY_BYTES: Final = 16
+ENTRY_BYTES: Final = 48
 """of an entry in a table of positions."""
 FEWEST_ENTRIES: Final = 10_000
 """Nodes or entries that a search has in any case."""
