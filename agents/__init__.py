@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # a class is imported when it is asked for; see `__getattr__`
     from agents.core.agent import Agent, ForfeitError, Statistics
     from agents.core.baselines import GreedyAgent, RandomAgent
     from agents.knowledge.gomoku.engine import GomokuEngine
+    from agents.knowledge.gomoku.gomokupert import Gomokupert
     from agents.knowledge.gomoku.rhmcts import RHMCTS
     from agents.knowledge.hex.hex_alphabeta import HexAlphaBeta
     from agents.knowledge.hex.hexpert import Hexpert
@@ -73,6 +74,7 @@ __all__ = [
     "ForfeitError",
     "GomocupEngine",
     "GomokuEngine",
+    "Gomokupert",
     "GreedyAgent",
     "GumbelAgent",
     "HTPEngine",

@@ -41,6 +41,7 @@ AGENTS: Final = {
     "flat": "agents.mcts.flat:FlatMonteCarlo",
     "gomocup": "agents.apps.protocols.gomocup:GomocupEngine",
     "gomoku-engine": "agents.knowledge.gomoku.engine:GomokuEngine",
+    "gomokupert": "agents.knowledge.gomoku.gomokupert:Gomokupert",
     "grave": "agents.mcts.grave:GRAVE",
     "greedy": "agents.core.baselines:GreedyAgent",
     "gumbel": "agents.mcts.gumbel:GumbelAgent",

@@ -9,7 +9,7 @@ from environments import JIT
 from grown_trees import tree_of, with_options
 from test_variants import assert_routes_agree, needs_compiler
 
-from agents import RHMCTS, UCT, GomokuEngine, PolicyAgent, PUCTAgent
+from agents import RHMCTS, UCT, GomokuEngine, Gomokupert, PolicyAgent, PUCTAgent
 from agents.arena.match import play_match
 from agents.knowledge.gomoku import board as pattern_board
 from agents.knowledge.gomoku.board import OPENS_FOUR, TWO_FOURS, WINS
@@ -90,6 +90,7 @@ def clustered(rules, rng, plies, spread=2):
     [
         ("rhmcts", "renju-7"),
         ("rhmcts:depth=4,k=2", "gomoku-7x9"),
+        ("gomokupert", "renju-7"),
         (AUTHORS, "renju-7"),
         ("rave:implicit_minimax=0.2,threats=on", "gomoku-7x9"),
         ("uct:threats=on,transpositions=on", "gomoku-7x9"),
@@ -123,9 +124,10 @@ def test_what_compiles_before_the_first_search_is_not_on_its_clock():
     assert agent.statistics.simulations > 1
 
 
-def test_it_is_copied_and_pickled_with_its_game_under_way():
+@pytest.mark.parametrize("kind", [RHMCTS, Gomokupert])
+def test_it_is_copied_and_pickled_with_its_game_under_way(kind):
     env = played("h8 h9 i9", size=15)
-    agent = RHMCTS(simulations=60, seed=4)
+    agent = kind(simulations=60, seed=4)
     agent.act(env)
     twins = [copy.deepcopy(agent), pickle.loads(pickle.dumps(agent))]
     env.step(env.game.parse_action("g7"))
@@ -163,7 +165,8 @@ def test_what_it_proves_is_what_the_solver_says(size, connect, n, positions):
         if state is None:
             continue
         env.reset(options={"state": state})
-        agent = RHMCTS(simulations=300, n=n, threats=number % 2 == 0, seed=number)
+        kind = (RHMCTS, Gomokupert)[number // 2 % 2]
+        agent = kind(simulations=300, n=n, threats=number % 2 == 0, seed=number)
         agent.act(env)
         if agent.statistics.proven is not None:
             check(state, agent.statistics.proven)
@@ -478,7 +481,7 @@ def test_leaves_that_are_won_by_fours_are_proven(agent):
 
 @pytest.mark.slow
 @needs_compiler
-@pytest.mark.parametrize("spec", ["rhmcts", AUTHORS, "gomoku-engine:depth=2"])
+@pytest.mark.parametrize("spec", ["rhmcts", "gomokupert", AUTHORS, "gomoku-engine:depth=2"])
 @pytest.mark.parametrize(
     "options",
     [
@@ -489,7 +492,7 @@ def test_leaves_that_are_won_by_fours_are_proven(agent):
 )  # fmt: skip
 def test_it_plays_any_game_of_stones_in_a_row_and_any_opening(spec, options):
     env = gomoku_v0.env(**options)
-    spec = with_options(spec, "simulations=20") if "rhmcts" in spec else spec
+    spec = spec if "engine" in spec else with_options(spec, "simulations=20")
     agents = [make_agent(spec, seed=number) for number in (1, 2)]
     results = list(play_match(env, agents, 2, seed=5))
     assert [result.illegal for result in results] == [None, None]

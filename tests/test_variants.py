@@ -120,9 +120,9 @@ LED = {
 """Those that a learned policy leads: `test_evaluated`, `test_policy`."""
 OUTSIDE = {"chat", "connectx", "gomocup", "htp"}
 """Those of other programs: `test_gomocup`, `test_htp`, `test_connectx`."""
-OF_A_GAME = {"gomoku-engine", "hex-alphabeta", "hexpert", "hexzero", "rhmcts"}
+OF_A_GAME = {"gomoku-engine", "gomokupert", "hex-alphabeta", "hexpert", "hexzero", "rhmcts"}
 """Those that need to know the game: `test_hex_alphabeta`, `test_hex_knowledge`, `test_hexzero`,
-`test_rhmcts`."""
+`test_rhmcts`, `test_gomokupert`."""
 
 
 @pytest.mark.parametrize("name", sorted({*agent_classes()} - LED - OUTSIDE - OF_A_GAME))

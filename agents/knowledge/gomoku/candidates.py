@@ -192,7 +192,8 @@ def nearby_columns(game: Any, state: State, row: int, reach: int) -> int:
 def list_best(game: Any, state: State, limits: Any, heuristics: int, out: Actions) -> int:
     """The best `limits.n` cells within reach of the stones, the best first; returns how many.
 
-    `limits` are like `Candidates`; the cells' points are in ``limits.scratch.points`` afterwards.
+    `limits` are like `Candidates`; what they say of the cells is in ``limits.scratch.points``
+    afterwards.
     """
     rules, points = game.rules, limits.scratch.points
     player = game.to_play(state)
@@ -203,7 +204,7 @@ def list_best(game: Any, state: State, limits: Any, heuristics: int, out: Action
             cell = row * rules.columns + column
             if not (columns >> column) & 1 or not game.allows(state, player, cell):
                 continue
-            found = cell_points(game, state, cell, limits.defend, heuristics)
+            found = limits.merit(game, state, cell, heuristics)
             if count < limits.n:
                 count += 1
             elif found <= points[count - 1]:
@@ -290,6 +291,12 @@ def list_near(game: Any, state: State, limits: Any, out: Actions) -> int:
     return count if count > 0 else game.legal_actions(state, out)
 
 
+@kernel
+def merit_by_points(self: Any, game: Any, state: State, cell: int, heuristics: int) -> float:
+    """How good a cell is for `list_best`, by its points."""
+    return cell_points(game, state, cell, self.defend, heuristics)
+
+
 @compiled
 class Candidates(NamedTuple):
     """What RHMCTS looks at: the urgent moves or, if there are none, the best cells near stones."""
@@ -312,6 +319,7 @@ class Candidates(NamedTuple):
     """A `Scratch`."""
 
     decides = wins_by_fours
+    merit = merit_by_points
 
     def with_memory(self, game: PatternGame) -> "Candidates":
         return self._replace(search=new_four_search(game), scratch=new_scratch(game))

@@ -55,11 +55,13 @@ NODE: Final = np.dtype(
 
 EXACT, AT_LEAST, AT_MOST = range(3)
 NO_KEY: Final = -1
-NUM_CONTROLS: Final = 3
-PLY, POSITIONS, HITS = range(NUM_CONTROLS)
-"""Where the search is, how many positions it has looked at, and how many the table decided."""
+NUM_CONTROLS: Final = 4
+PLY, POSITIONS, HITS, BASE = range(NUM_CONTROLS)
+"""Where the search is, how many positions it has looked at, how many the table decided, and the ply
+whose value it finds: 0, or 1 where the rules of the root are not to hold."""
 
 
+@compiled
 class Rules(NamedTuple):
     """Which rules of pruning and ordering a search uses; each can be left out, for ablations."""
 

@@ -29,6 +29,7 @@ from agents.knowledge.gomoku.candidates import has_allowed, nearby_columns
 from agents.knowledge.gomoku.engine_memory import (
     AT_LEAST,
     AT_MOST,
+    BASE,
     EXACT,
     FULL,
     INFINITE,
@@ -111,11 +112,25 @@ def search(game: Any, engine: Engine, budget: int) -> bool:
             continue
         if value == UNDECIDED:
             value = close_node(game, engine, ply)
-        if ply == 0:
-            engine.nodes[0].best = value
+        if ply == engine.control[BASE]:
+            engine.nodes[ply].best = value
             return True
         ply -= 1
         close_child(game, engine, ply, -value)
+
+
+@kernel
+def value_of(game: Any, engine: Engine, state: State, depth: int, most: int) -> int:
+    """The value of a position for its player to move, by a search to a depth.
+
+    Of more than `most` positions, what the evaluation says.
+    """
+    game.copy(state, engine.states[1])
+    engine.control[PLY] = engine.control[BASE] = 1
+    set_node(engine, 1, depth, -INFINITE, INFINITE, False)
+    if search(game, engine, most):
+        return int(engine.nodes[1].best)
+    return limited(game.balance(state, game.to_play(state)))
 
 
 # ---- opening a node ------------------------------------------------------------------------------

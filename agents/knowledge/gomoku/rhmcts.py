@@ -18,6 +18,7 @@ from agents.knowledge.gomoku.candidates import (
     evaluate_board,
     is_enabled,
     list_best,
+    merit_by_points,
     urgency,
 )
 from agents.knowledge.gomoku.game_knowledge import GomokuKnowledge
@@ -70,6 +71,17 @@ def covers_all(game: Any, state: State, heuristics: int) -> bool:
     return False
 
 
+@kernel
+def note_position(
+    game: Any, state: State, tree: Tree, node: int, scale: float, heuristics: int
+) -> None:
+    """Note what `PriorExtras` has of the node itself."""
+    extras = tree.extras
+    extras.evaluation[node] = 0.5 * (evaluate_board(game, state, scale) + 1.0)
+    is_all = tree.child_count[node] == game.num_actions() - state.ply
+    extras.complete[node] = is_all or covers_all(game, state, heuristics)
+
+
 @part
 class EvaluationPrior(NamedTuple):
     """Q + c P sqrt(N) / (1 + n) (Zhang and Xie 2019, after Silver et al. 2017).
@@ -108,9 +120,7 @@ class EvaluationPrior(NamedTuple):
             total += extras.prior[child]
         for child in range(first, last):
             extras.prior[child] /= total
-        extras.evaluation[node] = 0.5 * (evaluate_board(game, state, self.scale) + 1.0)
-        is_all = tree.child_count[node] == game.num_actions() - state.ply
-        extras.complete[node] = is_all or covers_all(game, state, self.heuristics)
+        note_position(game, state, tree, node, self.scale, self.heuristics)
 
     def is_complete(self, tree: Tree, node: int) -> bool:
         return tree.extras.complete[node]
@@ -149,6 +159,8 @@ class GuidedPlayout(NamedTuple):
     scale: float = SCALE
     scratch: Any = None
     """A `Scratch`."""
+
+    merit = merit_by_points
 
     def with_memory(self, game: Any) -> "GuidedPlayout":
         return self._replace(scratch=new_scratch(game))
