@@ -1,6 +1,8 @@
 """Networks by OpenVINO: it says nearly what PyTorch says, in batches of any size and in threads."""
 
 import multiprocessing
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -109,3 +111,27 @@ def test_agents_use_it_where_it_is_installed(monkeypatch):
         (evaluator,) = agent._evaluators.values()
         kinds.append(isinstance(evaluator._network, FastGraph))
     assert kinds == [True, False]
+
+
+LOSES_NETWORKS = """
+import gc, signal
+from agents.policies.network import NetworkAgent
+from agents.registry import make_environment
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs of a shell ignore it
+env, agent = make_environment("tictactoe"), NetworkAgent("tictactoe")
+env.reset()
+for count in (1, 2, 4):  # each is compiled
+    agent.evaluate(env.unwrapped.game, env.unwrapped.state.reshape(1).repeat(count))
+del agent
+gc.collect()
+try:
+    signal.raise_signal(signal.SIGINT)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def test_ctrl_c_does_not_crash_after_networks_are_gone():
+    run = subprocess.run([sys.executable, "-c", LOSES_NETWORKS], capture_output=True, text=True)
+    assert (run.returncode, run.stdout) == (0, "interrupted\n"), run.stderr

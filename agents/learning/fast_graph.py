@@ -9,6 +9,7 @@ some hundredths from those of PyTorch.
 # pyright: reportMissingTypeStubs=false
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from typing import Any, Final
 
@@ -81,7 +82,12 @@ class FastGraph:
                 if size not in self._compiled:
                     model = self._model.clone()
                     model.reshape([size, *self._shape])
-                    compiled = self._openvino.compile_model(model, "CPU", OPTIONS)
-                    self._compiled[size] = compiled
+                    self._compiled[size] = self._compile(model)
             requests[size] = self._compiled[size].create_infer_request()
         return requests[size]
+
+    def _compile(self, model: Any) -> Any:
+        # OpenVINO gives the thread that compiles a stack for signals, and frees it with the model.
+        # In a thread that lives longer than the model, the next Ctrl-C would crash.
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(self._openvino.compile_model, model, "CPU", OPTIONS).result()
