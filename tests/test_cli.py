@@ -38,8 +38,8 @@ from agents.registry import (
 GAMES = ["connect4", "gomoku", "hex", "tictactoe"]
 AGENTS = [
     "alphabeta", "alphazero", "anet", "chat", "connectx", "distance", "dqn", "flat", "gomocup",
-    "gomoku-engine", "gomokupert", "grave", "greedy", "gumbel", "hex-alphabeta", "hexpert", "hexzero", "history",
-    "htp", "lgr",
+    "gomoku-engine", "gomokupert", "grave", "greedy", "gumbel", "hex-alphabeta", "hexpert",
+    "hexzero", "history", "htp", "lgr",
     "mast", "network", "nrpa", "own-network", "ppo", "puct", "quality", "random", "rave", "rhmcts",
     "rllib", "sb3", "solver", "transposition", "ucb1-tuned", "uct",
 ]  # fmt: skip

@@ -2,19 +2,19 @@
 
 import numpy as np
 import pytest
-from environments import JIT
 from grown_trees import tree_of
 from test_gomoku_engine import random_env
 
-from agents import GomokuEngine, Gomokupert, GreedyAgent
-from agents.arena.match import play_match
+from agents import Gomokupert
 from agents.knowledge.gomoku import valued
-from agents.knowledge.gomoku.engine import shown_value
+from agents.knowledge.gomoku.engine_memory import UNDECIDED, WIN, Rules, new_engine, shown_value
+from agents.knowledge.gomoku.engine_search import forced_cell, sure_value
 from agents.knowledge.gomoku.gomokupert import EngineLeaf, LearntPrior
 from agents.planning.view import planner_view
 from agents.search.tree import ROOT, children
 from hexenv import gomoku_v0
 from hexenv.games import base
+from hexenv.games.base import NO_ACTION
 
 
 def valued_position(env):
@@ -38,33 +38,48 @@ def test_priors_are_the_softmax_of_the_greatest_promises(rule):
     np.testing.assert_allclose(tree.extras.prior[below], weights / weights.sum())
     worth = (shown_value(game.balance(root, player)) + 1) / 2
     assert LearntPrior(0.7).prepare(tree, ROOT, None)[1] == pytest.approx(worth)
-    near = sorted(promises[cell] for cell in promises if is_near(env, cell))
+    near = sorted(promises[cell] for cell in promises if is_near(game, root, cell))
     assert sorted(promises[cell] for cell in cells) == near[-8:]
 
 
-def is_near(env, cell):
-    owners = base.cell_owners(env.unwrapped.game, env.unwrapped.state)
-    rows, columns = np.nonzero(owners != base.EMPTY)
-    return (np.maximum(abs(rows - cell // 9), abs(columns - cell % 9)) <= 2).any()
+def is_near(game, state, cell):
+    rows, columns = np.nonzero(base.cell_owners(game.rules, state) != base.EMPTY)
+    row, column = divmod(cell, game.rules.columns)
+    return (np.maximum(abs(rows - row), abs(columns - column)) <= 2).any()
 
 
-@pytest.mark.parametrize("depth", [0, 1, 2])
-def test_leaves_are_worth_what_the_engine_finds(depth):
+def value_by_hand(game, state, depth, ply=1):
+    """Plain minimax over the cells near stones, with forced moves for nothing."""
+    if game.is_terminal(state):
+        return (WIN - ply) * game.outcome(state, game.to_play(state))
+    player = game.to_play(state)
+    sure = sure_value(game, state, player, ply)
+    if sure != UNDECIDED:
+        return sure
+    moves = [forced_cell(game, state, player)]
+    if moves == [NO_ACTION]:
+        if depth == 0:
+            return game.balance(state, player)
+        moves = [cell for cell in base.legal_actions(game, state) if is_near(game, state, cell)]
+        depth -= 1
+    found = []
+    for cell in moves:
+        child = base.clone(game, state)
+        game.step(child, cell)
+        found.append(-value_by_hand(game, child, depth, ply + 1))
+    return max(found)
+
+
+@pytest.mark.parametrize(("depth", "positions"), [(0, 6), (1, 6), (2, 2)])
+def test_a_leaf_is_worth_its_minimax_value(depth, positions):
     rng = np.random.default_rng(8)
-    for _ in range(20 if JIT else 3):
-        env = random_env(rng, plies=10)
-        game, root = valued_position(env)
-        leaf = EngineLeaf(depth).with_memory(game)
-        found = leaf.simulate(game, root, None, None, None)
-        assert found == leaf.simulate(game, root, None, None, None)
-        for_mover = found if game.to_play(root) == 0 else -found
-        if depth > 0:  # the engine itself looks at least one ply ahead
-            engine = GomokuEngine(depth=depth)
-            action = engine.act(env)
-            if abs(engine.statistics.values[action]) == 1:
-                assert for_mover == engine.statistics.values[action]
-        elif not game.is_terminal(root) and root.counts[:, 3:].sum() == 0:
-            assert for_mover == pytest.approx(shown_value(game.balance(root, game.to_play(root))))
+    for _ in range(positions):
+        game, root = valued_position(random_env(rng, plies=8, size=7))
+        plain = Rules(*[False] * len(Rules._fields))
+        leaf = EngineLeaf(depth)._replace(engine=new_engine(game, 1 << 10, plain))
+        value = value_by_hand(game, root, depth)
+        for_first = shown_value(value if game.to_play(root) == 0 else -value)
+        assert leaf.simulate(game, root, None, None, None) == pytest.approx(for_first)
 
 
 def test_the_same_seed_and_position_give_the_same_search_after_any_other():
@@ -82,10 +97,3 @@ def test_caro_is_refused():
     env.reset()
     with pytest.raises(ValueError, match="caro"):
         Gomokupert(10).act(env)
-
-
-def test_it_beats_an_agent_that_looks_one_move_ahead():
-    env = gomoku_v0.env(board_size=9)
-    agents = [Gomokupert(simulations=30 if JIT else 5, seed=1), GreedyAgent(seed=2)]
-    results = list(play_match(env, agents, 2, seed=5))
-    assert [result.outcome for result in results] == [1, 1]

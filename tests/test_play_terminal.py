@@ -79,8 +79,8 @@ class Typist:
             if (loop := self.loop_of()) is None:  # the screen has not started
                 time.sleep(0.005)
                 continue
-            with contextlib.suppress(CancelledError):  # it ends just now
-                return asyncio.run_coroutine_threadsafe(both(), loop).result(20)
+            with contextlib.suppress(CancelledError, RuntimeError, TimeoutError):  # it ends now
+                return asyncio.run_coroutine_threadsafe(both(), loop).result(2)
         return self.state(), self.live.is_closed
 
     def state(self):

@@ -9,7 +9,7 @@ import re
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
 
@@ -108,8 +108,8 @@ class GomocupBrain(ProtocolServer):
 
     def __init__(self, agent: Agent, label: str, seed: int | None = None) -> None:
         super().__init__(agent, re.sub(r"[^ -!#-~]", "", label))
-        room = room_of(agent)
-        self._most_entries = None if room is None else cast("int", getattr(room[0], room[1]))
+        memory = memory_of(agent)
+        self._most_entries = None if memory is None else memory.entries
         self._rng = np.random.default_rng(seed)
         self._clock = GomocupClock()
         self._remarks: list[str] = []  # lines before the next answer
@@ -444,31 +444,45 @@ class GomocupBrain(ProtocolServer):
 
     def _limit_memory(self, size: int) -> None:
         """Bound the agent's search tree or table by a number of bytes; 0 for no limit."""
-        if self._most_entries is None:
+        memory = memory_of(self.agent)
+        if memory is None or self._most_entries is None:
             return
-        holder, name, entry_bytes = cast("tuple[Any, str, int]", room_of(self.agent))
         entries = self._most_entries
         if size > 0:
-            room = (size - RESERVED_MEMORY) // entry_bytes
-            entries = min(entries, max(room, FEWEST_ENTRIES))
-            if room < FEWEST_ENTRIES:
+            affordable = (size - RESERVED_MEMORY) // memory.entry_bytes
+            entries = min(entries, max(affordable, FEWEST_ENTRIES))
+            if affordable < FEWEST_ENTRIES:
                 self._remarks.append(f"MESSAGE {size} bytes of memory are too few to hold to")
-        if entries != getattr(holder, name):
+        if entries != memory.entries:
             self.agent.reset()
             self.agent = copy.deepcopy(self.agent)  # a copy has no trees or tables yet
-            holder, _, _ = cast("tuple[Any, str, int]", room_of(self.agent))
-            setattr(holder, name, entries)
+            memory = cast("Memory", memory_of(self.agent))
+            setattr(memory.holder, memory.attribute, entries)
             if self._size is not None and self._rule in RULES:
                 self._make_env(self._rule)
 
 
-def room_of(agent: Any) -> tuple[Any, str, int] | None:
-    """What limits an agent's search tree or table: an object, its attribute, and bytes of one."""
+class Memory(NamedTuple):
+    """What limits the size of an agent's search trees or table."""
+
+    holder: Any
+    attribute: str
+    """Of the holder: how many nodes a tree may have, or entries a table."""
+    entry_bytes: int
+    """Of one in all trees."""
+
+    @property
+    def entries(self) -> int:
+        return cast("int", getattr(self.holder, self.attribute))
+
+
+def memory_of(agent: Any) -> Memory | None:
+    """What limits an agent's memory; None: nothing."""
     if hasattr(agent, "table_entries"):
-        return agent, "table_entries", ENTRY_BYTES
+        return Memory(agent, "table_entries", ENTRY_BYTES)
     planner = getattr(agent, "planner", None)
     if hasattr(planner, "max_nodes"):
-        return planner, "max_nodes", NODE_BYTES * agent.settings.workers
+        return Memory(planner, "max_nodes", NODE_BYTES * agent.settings.workers)
     return None
 
 

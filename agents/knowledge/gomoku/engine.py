@@ -1,6 +1,5 @@
 """An engine for Gomoku: alpha-beta with patterns, as the programs of Gomocup play."""
 
-import math
 import time
 from collections.abc import Callable
 from functools import partial
@@ -23,10 +22,11 @@ from agents.knowledge.gomoku.engine_memory import (
     Rules,
     new_engine,
     note_line,
+    shown_value,
 )
 from agents.knowledge.gomoku.engine_search import begin, search
 from agents.knowledge.gomoku.opening_play import after_opening, opening_action
-from agents.knowledge.gomoku.valued import SCALE, ValuedGame, valued_view
+from agents.knowledge.gomoku.valued import ValuedGame, valued_view
 from agents.planning.environment import View, check_in_play
 from agents.planning.view import Assumption, Route, planner_view
 from hexenv.common.messages import not_one_of
@@ -318,10 +318,3 @@ class Thinking:
         count = self._write_line(self.game, self.engine, out)
         line: list[int] = out[:count].tolist()
         return line if line[:1] == [best] else [best]
-
-
-def shown_value(value: int) -> float:
-    """A value from -1 (lost) to 1 (won): the odds to win, and the outcome where it is proven."""
-    if abs(value) >= LEAST_WIN:
-        return math.copysign(1.0, value)
-    return 0.999 * math.tanh(value / (2.0 * SCALE))

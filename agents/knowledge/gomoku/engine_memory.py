@@ -1,5 +1,6 @@
 """What the Gomoku engine's search keeps: a node for every ply, a table of positions, and so on."""
 
+import math
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from agents.knowledge.gomoku.threat_search import (
     new_four_search,
     new_scratch,
 )
+from agents.knowledge.gomoku.valued import SCALE
 from hexenv.compiled import compiled, kernel
 from hexenv.games.base import NO_ACTION
 from hexenv.games.gomoku.patterns import OPEN_TWO
@@ -26,6 +28,15 @@ LARGEST: Final = 10_000
 INFINITE: Final = 32_000
 UNDECIDED: Final = -(2**20)
 """In the place of a value: the node's moves have to be tried."""
+
+
+@kernel
+def shown_value(value: int) -> float:
+    """A value from -1 (lost) to 1 (won): the odds to win, and the outcome where it is proven."""
+    if abs(value) >= LEAST_WIN:
+        return math.copysign(1.0, value)
+    return 0.999 * math.tanh(value / (2.0 * SCALE))
+
 
 MOST_PLIES: Final = 60
 """How far from the root the search looks."""
@@ -58,7 +69,8 @@ NO_KEY: Final = -1
 NUM_CONTROLS: Final = 4
 PLY, POSITIONS, HITS, BASE = range(NUM_CONTROLS)
 """Where the search is, how many positions it has looked at, how many the table decided, and the ply
-whose value it finds: 0, or 1 where the rules of the root are not to hold."""
+whose value it finds: 0, or 1 at the leaf of a tree search. Only at ply 0 all fours are tried, moves
+may be barred, and known positions are searched once more."""
 
 
 @compiled

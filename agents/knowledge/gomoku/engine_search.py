@@ -76,7 +76,7 @@ ply more; 100 are a nat."""
 @kernel
 def begin(engine: Engine, depth: int, alpha: int, beta: int) -> None:
     """Make the root ready for a search to this depth."""
-    engine.control[PLY] = 0
+    engine.control[PLY] = engine.control[BASE] = 0
     engine.root_values[:] = -INFINITE
     set_node(engine, 0, depth, alpha, beta, False)
 
@@ -94,9 +94,9 @@ def set_node(engine: Engine, ply: int, depth: int, alpha: int, beta: int, after_
 
 @kernel
 def search(game: Any, engine: Engine, budget: int) -> bool:
-    """Go on until the root has its value (``nodes[0].best``), or for `budget` positions.
+    """Go on until ``nodes[control[BASE]]`` has its value, `best`, or for `budget` positions.
 
-    Whether the root has its value.
+    Whether it has its value.
     """
     ply = int(engine.control[PLY])
     end = engine.control[POSITIONS] + budget
@@ -123,7 +123,8 @@ def search(game: Any, engine: Engine, budget: int) -> bool:
 def value_of(game: Any, engine: Engine, state: State, depth: int, most: int) -> int:
     """The value of a position for its player to move, by a search to a depth.
 
-    Of more than `most` positions, what the evaluation says.
+    If that takes more than `most` positions, it is what the evaluation says, without a search. The
+    table and the history stay for the next call.
     """
     game.copy(state, engine.states[1])
     engine.control[PLY] = engine.control[BASE] = 1

@@ -12,7 +12,7 @@ from agents.knowledge.gomoku.candidates import (
     list_urgent,
     wins_by_fours,
 )
-from agents.knowledge.gomoku.engine_memory import LEAST_WIN, Rules, new_engine
+from agents.knowledge.gomoku.engine_memory import Rules, new_engine, shown_value
 from agents.knowledge.gomoku.engine_search import value_of
 from agents.knowledge.gomoku.game_knowledge import GomokuKnowledge
 from agents.knowledge.gomoku.rhmcts import LEAF_FOURS, EvaluationPrior, note_position
@@ -34,8 +34,6 @@ MOST_AT_LEAF: Final = 2000
 """Positions of the engine's search at one leaf."""
 LEAF_TABLE: Final = 1 << 17
 """Entries of its table."""
-MOST_PROMISE: Final = 2000
-"""Promises are cut to this, so that their exponentials are numbers."""
 
 
 @part
@@ -50,6 +48,8 @@ class LearntPrior(NamedTuple):
     """What promises are multiplied by."""
     scale: float = 2.0 * SCALE
     """Of the values, for `evaluate_board`."""
+    heuristics: int = ALL_BITS
+    """As those of the candidates."""
 
     tries_all_first = scored_first
     new_extras = EvaluationPrior.new_extras
@@ -62,17 +62,19 @@ class LearntPrior(NamedTuple):
         player = game.to_play(state)
         first = tree.first_child[node]
         last = first + tree.child_count[node]
-        total = 0.0
+        best, total = -math.inf, 0.0
         for child in range(first, last):
-            found = game.promise(state, player, int(tree.action[child]))
-            found = min(max(found, -MOST_PROMISE), MOST_PROMISE)
-            extras.prior[child] = math.exp(found * self.sharpness / PROMISE_SCALE)
+            extras.prior[child] = game.promise(state, player, int(tree.action[child]))
             extras.evaluation[child] = 0.0  # until it is expanded itself
             extras.complete[child] = False
+            best = max(best, extras.prior[child])
+        for child in range(first, last):
+            found = (extras.prior[child] - best) * self.sharpness / PROMISE_SCALE
+            extras.prior[child] = math.exp(found)
             total += extras.prior[child]
         for child in range(first, last):
             extras.prior[child] /= total
-        note_position(game, state, tree, node, self.scale, ALL_BITS)
+        note_position(game, state, tree, node, self.scale, self.heuristics)
 
 
 @part
@@ -95,9 +97,7 @@ class EngineLeaf(NamedTuple):
         simulation: Simulation,
     ) -> float:
         value = value_of(game, self.engine, state, self.depth, MOST_AT_LEAF)
-        found = math.tanh(value / (2.0 * SCALE))
-        if abs(value) < LEAST_WIN:
-            found *= 0.999
+        found = shown_value(value)
         return found if game.to_play(state) == 0 else -found
 
 
@@ -147,9 +147,9 @@ class Gomokupert(TreeSearchAgent):
     r"""Tree search with priors that were learnt, and small alpha-beta searches at its leaves.
 
     A node is expanded with the urgent moves or, if there are none, with the cells near the stones
-    that promise most. The tree policy is the one of `RHMCTS`, with learnt priors. A leaf is worth
-    what `GomokuEngine` finds by a search of `depth` plies, with all its threats. Both were learnt
-    (`agents.knowledge.gomoku.valued`).
+    that promise most. The tree policy is the one of `RHMCTS`, with these promises as priors. A leaf
+    is worth what a search like that of `GomokuEngine` finds there. Promises and the engine's values
+    were learnt (`agents.knowledge.gomoku.valued`).
 
     Sources:
         Silver et al., "Mastering the game of Go without human knowledge", Nature 550, 2017: priors.
@@ -161,7 +161,8 @@ class Gomokupert(TreeSearchAgent):
         simulations: Simulations a move.
         seconds: Seconds a move.
         n: How many candidates a node has where nothing is urgent.
-        depth: Plies of the search at a leaf; lines of threats are searched further.
+        depth: Plies of the search at a leaf, of at most 2,000 positions; lines of threats are
+            searched further.
         c: Weight of exploration, for rewards in [0, 1].
         sharpness: What the promises are multiplied by before the softmax.
         **options: See `TreeSearchAgent`; `threats` is True by default. Trees cannot be saved.
@@ -178,7 +179,7 @@ class Gomokupert(TreeSearchAgent):
         simulations: int | None = None,
         seconds: float | None = None,
         n: Annotated[int, Within(1, 400)] = 20,
-        depth: Annotated[int, Within(0, 10)] = 1,
+        depth: Annotated[int, Within(0, 4)] = 1,
         c: NonNegative = 0.5,
         sharpness: Annotated[float, Within(0.0, 4.0)] = 1.0,
         **options: Unpack[SearchOptions],
