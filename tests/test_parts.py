@@ -454,6 +454,17 @@ def test_a_part_gets_the_methods_that_it_leaves_out():
     assert Last().needs_moves()
 
 
+def test_a_part_that_is_not_compiled_is_named_where_machine_code_is_asked_for():
+    class Plain(UCB1):
+        pass
+
+    variant = Variant(Plain(), Uniform(), WinLoss())
+    env = make("tictactoe")
+    env.reset()
+    with pytest.raises(ValueError, match="got Plain$"):
+        TreeSearchAgent(variant, 10, route="compiled").act(env)
+
+
 def test_what_is_no_part_is_refused():
     class Nothing(NamedTuple):
         unused: int = 0
