@@ -2,13 +2,15 @@
 
     A="--agent gomoku-engine:positions=2000,table_entries=16384"
     B="--opening-plies 10 --temperature 0"
-    hexenv data gomoku $A $B --games 20000 --to free --seed 11
+    hexenv data gomoku $A $B --games 24000 --to free --seed 21
+    hexenv data gomoku $A $B --games 9200 --to more --seed 31
     hexenv data gomoku $A $B --games 8000 --to renju --seed 12 --option rule=renju
     hexenv data gomoku $A $B --games 6000 --to standard --seed 13 --option rule=standard
-    python -m agents.knowledge.gomoku.learn_values free renju standard
+    python -m agents.knowledge.gomoku.learn_values free more renju standard
 
-The games were played by the engine of before, whose values were weights of patterns and of pairs of
-them, added up; today's engine plays other games.
+Each of these was played by the engine as it was then: `free` by a network that had learnt from games
+of an engine with linear values, `more` by one that had learnt from `free`, `renju` and `standard` by
+the engine with linear values. Today's engine plays other games.
 
 Two things are learnt, by gradient descent on the cross-entropy. Who wins: from quiet positions,
 where neither side can make a winning double threat at once; the target is the mean of the game's
