@@ -8,9 +8,9 @@
     hexenv data gomoku $A $B --games 6000 --to standard --seed 13 --option rule=standard
     python -m agents.knowledge.gomoku.learn_values free more renju standard
 
-Each of these was played by the engine as it was then: `free` by a network that had learnt from games
-of an engine with linear values, `more` by one that had learnt from `free`, `renju` and `standard` by
-the engine with linear values. Today's engine plays other games.
+Each was played by the engine as it was then: `renju` and `standard` with linear values, `free` with
+a network that had learnt from games with linear values, `more` with one that had learnt from
+`free`. Today's engine plays other games.
 
 Two things are learnt, by gradient descent on the cross-entropy. Who wins: from quiet positions,
 where neither side can make a winning double threat at once; the target is the mean of the game's
