@@ -447,8 +447,8 @@ def test_budgets_and_lines_are_kept():
 
 
 def test_wrong_options_and_games_are_refused():
-    with pytest.raises(ValueError, match=r"expected rule of .*, got .null."):
-        GomokuEngine(without="null")
+    with pytest.raises(ValueError, match=r"expected rule of .*, got .nulls."):
+        GomokuEngine(without="nulls")
     env = gomoku_v0.env(rule="caro")
     env.reset()
     with pytest.raises(ValueError, match="got caro"):

@@ -66,7 +66,7 @@ class GomokuEngine(SeededAgent):
             power of two.
         lines: Of how many of the best moves to find the value.
         without: Rules of `agents.knowledge.gomoku.engine_memory.Rules` to leave out, with a plus
-            between them, such as ``"nulls+history"``.
+            between them, such as ``"margins+answers"``.
         route: See `AlphaBeta`.
         seed: Of the choice in openings; None: a different one each time.
         assume: See `AlphaBeta`.
@@ -139,8 +139,6 @@ class GomokuEngine(SeededAgent):
             self._kept = game, view.compiles, engine
         engine = self._kept[2]
         engine.states[0] = view.root
-        engine.history[:] //= 2
-        engine.killers[:] = NO_ACTION
         engine.control[:] = 0
         return engine
 

@@ -40,9 +40,9 @@ def shown_value(value: int) -> float:
 
 MOST_PLIES: Final = 60
 """How far from the root the search looks."""
-NEW, NULL, REDUCED, NARROW, FULL = range(5)
-"""How the node's last child is searched: none yet; after a null move; less deep; with the narrowest
-window; with the whole window."""
+NEW, REDUCED, NARROW, FULL = range(4)
+"""How the node's last child is searched: none yet; less deep; with the narrowest window; with
+the whole window."""
 
 NODE: Final = np.dtype(
     [
@@ -58,7 +58,6 @@ NODE: Final = np.dtype(
         ("tried", np.int32),
         ("stage", np.int8),
         ("complete", np.bool_),
-        ("after_null", np.bool_),
         ("quiet", np.bool_),
     ],
     align=True,
@@ -79,14 +78,10 @@ class Rules(NamedTuple):
 
     table: bool = True
     """Known positions are not searched again, and their best move comes first."""
-    history: bool = True
-    """Moves that refuted others come early."""
     fours: bool = True
     """A win by continuous fours ends a line."""
     answers: bool = True
     """At the end of a line a threat is still answered."""
-    nulls: bool = True
-    """A position that is good enough without a move is cut off."""
     reductions: bool = True
     """Late moves are searched less deep first."""
     margins: bool = True
@@ -108,10 +103,6 @@ class Engine(NamedTuple):
     """``(MOST_PLIES + 2, cells)``."""
     promise: NDArray[np.int32]
     """``(MOST_PLIES + 2, cells)``: the greatest is tried first."""
-    killers: NDArray[np.int32]
-    """``(MOST_PLIES + 3, 2)``."""
-    history: NDArray[np.int32]
-    """``(2, cells)``: how often a move has refuted the other side's, by depth."""
     reduction: NDArray[np.int32]
     """``(64, 64)``: by depth and how many moves were tried before."""
     keys: NDArray[np.int64]
@@ -141,8 +132,6 @@ def new_engine(game: Any, size: int, rules: Rules) -> Engine:
         np.zeros(plies, NODE).view(np.recarray),
         np.zeros((plies, cells), np.int32),
         np.zeros((plies, cells), np.int32),
-        np.full((plies + 1, 2), NO_ACTION, np.int32),
-        np.zeros((2, cells), np.int32),
         reduction,
         np.full(size, NO_KEY, np.int64),
         np.zeros(size, np.int64),

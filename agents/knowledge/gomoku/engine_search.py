@@ -1,4 +1,4 @@
-"""Alpha-beta for Gomoku with what strong engines add: a table, null moves, reductions, fours.
+"""Alpha-beta for Gomoku with what strong engines add: a table, reductions, fours.
 
 The search is a principal variation search: the first move of a position gets the whole window, the
 others only have to be shown to be worse. It is no recursion, so that it can stop at any position
@@ -10,8 +10,7 @@ other side's answers were all looked at. Where some were left out, a loss is onl
 value is cut to `PRESUMED`. Below that are values of the evaluation.
 
 Sources:
-    Marsland, "A review of game-tree pruning", ICCA Journal 9, 1986: principal variation search,
-    killers, history. Donninger, "Null move and deep search", ICCA Journal 16, 1993.
+    Marsland, "A review of game-tree pruning", ICCA Journal 9, 1986: principal variation search.
 """
 
 from typing import Any, Final
@@ -37,7 +36,6 @@ from agents.knowledge.gomoku.engine_memory import (
     MOST_PLIES,
     NARROW,
     NEW,
-    NULL,
     PLY,
     POSITIONS,
     PRESUMED,
@@ -60,8 +58,6 @@ ABOVE: Final = 120
 BELOW: Final = 250
 """How far outside of the window, for each ply of depth, the evaluation of a position near the end
 of a line has to be for it not to be searched."""
-ROOM: Final = 20
-"""Empty cells that a null move needs: after it the rules see a full board one stone too early."""
 FIRST_MOVES: Final = 6
 MORE_MOVES: Final = 6
 """How many moves are tried near the end of a line, and how many more for each ply of depth."""
@@ -69,8 +65,7 @@ MORE_MOVES: Final = 6
 FIRST: Final = 2**30
 """The promise of the table's move."""
 UNLIKELY: Final = 400
-"""A move that promises so much less than the best, killers and history included, is reduced by one
-ply more; 100 are a nat."""
+"""A move that promises so much less than the best is reduced by one ply more; 100 are a nat."""
 
 
 @kernel
@@ -78,18 +73,17 @@ def begin(engine: Engine, depth: int, alpha: int, beta: int) -> None:
     """Make the root ready for a search to this depth."""
     engine.control[PLY] = engine.control[BASE] = 0
     engine.root_values[:] = -INFINITE
-    set_node(engine, 0, depth, alpha, beta, False)
+    set_node(engine, 0, depth, alpha, beta)
 
 
 @kernel
-def set_node(engine: Engine, ply: int, depth: int, alpha: int, beta: int, after_null: bool) -> None:
+def set_node(engine: Engine, ply: int, depth: int, alpha: int, beta: int) -> None:
     """Make a node ready to be opened; its position is in place."""
     node = engine.nodes[ply]
     node.stage = NEW
     node.depth = depth
     node.alpha = alpha
     node.beta = beta
-    node.after_null = after_null
 
 
 @kernel
@@ -124,11 +118,11 @@ def value_of(game: Any, engine: Engine, state: State, depth: int, most: int) -> 
     """The value of a position for its player to move, by a search to a depth.
 
     If that takes more than `most` positions, it is what the evaluation says, without a search. The
-    table and the history stay for the next call.
+    table stays for the next call.
     """
     game.copy(state, engine.states[1])
     engine.control[PLY] = engine.control[BASE] = 1
-    set_node(engine, 1, depth, -INFINITE, INFINITE, False)
+    set_node(engine, 1, depth, -INFINITE, INFINITE)
     if search(game, engine, most):
         return int(engine.nodes[1].best)
     return limited(game.balance(state, game.to_play(state)))
@@ -200,7 +194,7 @@ def open_in_play(game: Any, engine: Engine, ply: int) -> int:
         if node.count > 0 or ply > 0:
             return UNDECIDED
     if ply > 0:
-        value = prune(game, engine, ply)
+        value = prune(engine, ply)
         if value != UNDECIDED:
             return value
     list_candidates(game, engine, ply, first)
@@ -270,28 +264,19 @@ def wins_by_fours(game: Any, engine: Engine, ply: int) -> int:
 
 
 @kernel
-def prune(game: Any, engine: Engine, ply: int) -> int:
-    """The value of a quiet position that needs no search, or not yet; else `UNDECIDED`."""
-    node, state = engine.nodes[ply], engine.states[ply]
+def prune(engine: Engine, ply: int) -> int:
+    """The value of a quiet position that needs no search; else `UNDECIDED`."""
+    node = engine.nodes[ply]
     node.quiet = True
     if node.depth <= 0:
         return int(node.static)
-    if node.beta - node.alpha > 1:
+    if node.beta - node.alpha > 1 or not engine.rules.margins:
         return UNDECIDED
-    has_margins = engine.rules.margins
-    if (
-        has_margins
-        and node.depth <= 3
-        and node.static - ABOVE * node.depth >= node.beta
-        and node.beta > -PRESUMED
-    ):
+    is_above = node.static - ABOVE * node.depth >= node.beta > -PRESUMED
+    if node.depth <= 3 and is_above:
         return int(node.static)
-    if has_margins and node.depth <= 2 and node.static + BELOW * node.depth <= node.alpha:
+    if node.depth <= 2 and node.static + BELOW * node.depth <= node.alpha:
         return int(node.static)
-    can_null = engine.rules.nulls and node.depth >= 3 and not node.after_null
-    has_room = state.ply + ROOM < game.num_actions()
-    if can_null and has_room and node.static >= node.beta and abs(node.beta) < LARGEST:
-        node.stage = NULL
     return UNDECIDED
 
 
@@ -348,16 +333,7 @@ def set_promise(game: Any, engine: Engine, ply: int, first: int) -> None:
     player = game.to_play(state)
     for i in range(node.count):
         cell = int(engine.moves[ply, i])
-        found = game.promise(state, player, cell)
-        if engine.rules.history:
-            found += min(engine.history[player, cell] >> 3, 400)
-            if cell == engine.killers[ply, 0]:
-                found += 300
-            elif cell == engine.killers[ply, 1]:
-                found += 250
-        if cell == first:
-            found = FIRST
-        engine.promise[ply, i] = found
+        engine.promise[ply, i] = FIRST if cell == first else game.promise(state, player, cell)
 
 
 @kernel
@@ -385,20 +361,14 @@ def choose_child(game: Any, engine: Engine, ply: int) -> bool:
     """Make the next child ready, at the next ply; False if there is none."""
     node, state = engine.nodes[ply], engine.states[ply]
     child = engine.states[ply + 1]
-    if node.stage == NULL:
-        game.copy(state, child)
-        child.ply += 1
-        depth = node.depth - 3 - node.depth // 4
-        set_node(engine, ply + 1, depth, -node.beta, 1 - node.beta, True)
-        return True
     depth = int(node.depth) - 1
     if node.stage == REDUCED:  # it was too good for a reduced depth
         node.stage = NARROW
-        set_node(engine, ply + 1, depth, -node.alpha - 1, -node.alpha, False)
+        set_node(engine, ply + 1, depth, -node.alpha - 1, -node.alpha)
         return True
     if node.stage == NARROW:  # it was too good for a narrow window
         node.stage = FULL
-        set_node(engine, ply + 1, depth, -node.beta, -node.alpha, False)
+        set_node(engine, ply + 1, depth, -node.beta, -node.alpha)
         return True
     if leaves_out_the_rest(engine, ply):
         return False
@@ -411,11 +381,11 @@ def choose_child(game: Any, engine: Engine, ply: int) -> bool:
     game.copy(state, child)
     game.step(child, cell)
     if node.best == -INFINITE:  # the first one
-        set_node(engine, ply + 1, depth, -node.beta, -node.alpha, False)
+        set_node(engine, ply + 1, depth, -node.beta, -node.alpha)
         return True
     less = plies_less(game, engine, ply, cell)
     node.stage = REDUCED if less > 0 else NARROW
-    set_node(engine, ply + 1, depth - less, -node.alpha - 1, -node.alpha, False)
+    set_node(engine, ply + 1, depth - less, -node.alpha - 1, -node.alpha)
     return True
 
 
@@ -454,12 +424,6 @@ def best_promise(engine: Engine, ply: int) -> int:
 def close_child(game: Any, engine: Engine, ply: int, value: int) -> None:
     """Take the value of the last child."""
     node = engine.nodes[ply]
-    if node.stage == NULL:
-        node.stage = FULL
-        if value >= node.beta:  # it is good even without a move
-            node.best = node.beta
-            node.count = node.tried
-        return
     if value > node.alpha and (
         node.stage == REDUCED or (node.stage == NARROW and value < node.beta)
     ):
@@ -474,24 +438,6 @@ def close_child(game: Any, engine: Engine, ply: int, value: int) -> None:
         node.alpha = value
         if value >= node.beta:
             node.count = node.tried
-            if engine.rules.history:
-                note_refutation(game, engine, ply)
-
-
-@kernel
-def note_refutation(game: Any, engine: Engine, ply: int) -> None:
-    """Remember a move that was too good for the other side."""
-    node = engine.nodes[ply]
-    cell = int(node.move)
-    if engine.killers[ply, 0] != cell:
-        engine.killers[ply, 1] = engine.killers[ply, 0]
-        engine.killers[ply, 0] = cell
-    player = game.to_play(engine.states[ply])
-    change = min(int(node.depth) * int(node.depth), 400)
-    engine.history[player, cell] += change - engine.history[player, cell] * change // 4096
-    for i in range(node.tried - 1):
-        tried = int(engine.moves[ply, i])
-        engine.history[player, tried] -= change + engine.history[player, tried] * change // 4096
 
 
 @kernel
@@ -504,7 +450,7 @@ def close_node(game: Any, engine: Engine, ply: int) -> int:
     if value < -PRESUMED and not node.complete:
         value = ply - PRESUMED
     is_partial = ply == 0 and engine.barred.any()
-    if not is_partial and not (node.tried == 0 and node.best == node.beta):
+    if not is_partial:
         bound = EXACT
         if value >= node.beta:
             bound = AT_LEAST
