@@ -1,7 +1,7 @@
 """Tree search with what the Gomoku engine knows: learnt priors, and its search at the leaves."""
 
 import math
-from typing import Annotated, Any, ClassVar, Final, NamedTuple, Unpack
+from typing import Annotated, Any, Final, NamedTuple, Unpack
 
 import numpy as np
 
@@ -165,14 +165,14 @@ class Gomokupert(TreeSearchAgent):
             searched further.
         c: Weight of exploration, for rewards in [0, 1].
         sharpness: What the promises are multiplied by before the softmax.
-        **options: See `TreeSearchAgent`; `threats` is True by default. Trees cannot be saved.
+        **options: See `TreeSearchAgent`; with `threats` wins by fours are looked for at leaves by
+            themselves, too. Trees cannot be saved.
 
     Raises:
         ValueError: If a parameter is out of its range.
     """
 
     name = "gomokupert"
-    other_defaults: ClassVar[SearchOptions] = {"threats": True}
 
     def __init__(
         self,
@@ -184,7 +184,7 @@ class Gomokupert(TreeSearchAgent):
         sharpness: Annotated[float, Within(0.0, 4.0)] = 1.0,
         **options: Unpack[SearchOptions],
     ) -> None:
-        threats = options.setdefault("threats", True)
+        threats = options.get("threats", False)
         variant = Variant(
             LearntPrior(c, sharpness),
             EngineLeaf(depth),
