@@ -57,10 +57,8 @@ def plays(name, board):
         return board.startswith("hex")
     if name in ("ppo", "dqn"):  # of boards that they were trained on, or hardly smaller ones
         return board not in ("connect4-4x5", "hex-3-swap", "gomoku-4")
-    return name not in ("gomoku-engine", "gomokupert", "rhmcts") or board in (
-        "tictactoe",
-        "gomoku-4",
-    )
+    is_of_lines = name in ("gomoku-engine", "gomokupert", "rhmcts")
+    return not is_of_lines or board in ("tictactoe", "gomoku-4")
 
 
 CASES = [(name, board) for name in AGENTS for board in GAMES if plays(name, board)]

@@ -7,6 +7,7 @@ speed of a machine.
 import numpy as np
 import pytest
 from environments import make
+from test_variants import OF_A_GAME
 
 from agents import AlphaBeta, ANETRolloutMCTS, PolicyAgent
 from agents.core.budget import Pace
@@ -81,7 +82,6 @@ def test_a_long_simulation_is_begun_if_most_of_it_is_in_time(clock, unit):
 # ---- every search --------------------------------------------------------------------------------
 
 POLICIES = {"alphazero", "anet", "chat", "connectx", "gomocup", "htp", "puct"}
-OF_A_GAME = {"gomoku-engine", "hex-alphabeta", "hexpert", "hexzero", "rhmcts"}
 TIMED = [name for name, kind in agent_classes().items() if "seconds" in parameters(kind)]
 TIMED = [name for name in TIMED if name not in POLICIES | OF_A_GAME]
 

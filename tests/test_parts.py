@@ -461,7 +461,7 @@ def test_a_part_that_is_not_compiled_is_named_where_machine_code_is_asked_for():
     variant = Variant(Plain(), Uniform(), WinLoss())
     env = make("tictactoe")
     env.reset()
-    with pytest.raises(ValueError, match="got Plain$"):
+    with pytest.raises(ValueError, match=r"got Plain$"):
         TreeSearchAgent(variant, 10, route="compiled").act(env)
 
 

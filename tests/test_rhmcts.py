@@ -124,10 +124,9 @@ def test_what_compiles_before_the_first_search_is_not_on_its_clock():
     assert agent.statistics.simulations > 1
 
 
-@pytest.mark.parametrize("kind", [RHMCTS, Gomokupert])
-def test_it_is_copied_and_pickled_with_its_game_under_way(kind):
+@pytest.mark.parametrize("agent", [RHMCTS(60, seed=4), Gomokupert(10, seed=4)])
+def test_it_is_copied_and_pickled_with_its_game_under_way(agent):
     env = played("h8 h9 i9", size=15)
-    agent = kind(simulations=60, seed=4)
     agent.act(env)
     twins = [copy.deepcopy(agent), pickle.loads(pickle.dumps(agent))]
     env.step(env.game.parse_action("g7"))
