@@ -78,6 +78,7 @@ def public_path(agent: type[Any]) -> str:
 SPECIAL = {
     "AlphaZero": ("hex7", "hex_v0.env(board_size=7)"),
     "NetworkAgent": ("hex7", "hex_v0.env(board_size=7)"),
+    "GomokuEngine": (None, "gomoku_v0.env()"),
     "Gomokupert": (None, "gomoku_v0.env()"),
     "GumbelAgent": ("network:net=connect4", "connect4_v0.env()"),
     "HexAlphaBeta": (None, "hex_v0.env(board_size=7)"),

@@ -19,7 +19,7 @@ INTERVAL = ", interval of 95 %"
 """What a legend says of each series."""
 LEFT, WIDTH, RIGHT = 90, 360, 30
 """Widths of the labels at most, the plot and the margin: together as wide as a phone can show."""
-CELL = re.compile(r"([-+]?[\d.]+)(?: %)? \((-?[\d.]+)(?:-| to )(-?[\d.]+)\)$")
+CELL = re.compile(r"([-+]?[\d.]+)(?: %)? \(([-+]?[\d.]+)(?:-| to )([-+]?[\d.]+)\)$")
 
 
 Place = Callable[[float], float]
