@@ -253,7 +253,8 @@ class Thinking:
 
     def _search_others(self, depth: int, best: int) -> None:
         """Find the values of the next best moves, to the same depth."""
-        engine, others = self.engine, {}
+        engine, others = self.engine, dict[int, int]()
+        value = cast("Seen", self.seen).value
         try:
             for _ in range(self._lines - 1):
                 engine.barred[best] = True
@@ -261,7 +262,10 @@ class Thinking:
                 if not is_done or seen is None:
                     return
                 best = seen.best
-                others[best] = seen.value
+                # A search of fewer moves may judge a little better than that of all.
+                is_proven = abs(seen.value) >= LEAST_WIN
+                value = seen.value if is_proven else min(value, seen.value)
+                others[best] = value
             self._others = others
         finally:
             engine.barred[:] = False
