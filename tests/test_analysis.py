@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from environments import legal_actions, make, play_out
 from test_options import AGENTS
 from test_options import make as make_one
+from test_variants import OF_LINES
 
 from agents import (
     UCT,
@@ -57,8 +58,7 @@ def plays(name, board):
         return board.startswith("hex")
     if name in ("ppo", "dqn"):  # of boards that they were trained on, or hardly smaller ones
         return board not in ("connect4-4x5", "hex-3-swap", "gomoku-4")
-    is_of_lines = name in ("gomoku-engine", "gomokupert", "rhmcts")
-    return not is_of_lines or board in ("tictactoe", "gomoku-4")
+    return name not in OF_LINES or board in ("tictactoe", "gomoku-4")
 
 
 CASES = [(name, board) for name in AGENTS for board in GAMES if plays(name, board)]

@@ -42,6 +42,13 @@ def test_priors_are_the_softmax_of_the_greatest_promises(rule):
     assert sorted(promises[cell] for cell in cells) == near[-8:]
 
 
+@pytest.mark.parametrize("rule", ["freestyle", "standard", "renju"])
+def test_the_greatest_sharpness_leaves_priors_finite(rule):
+    found = valued.values_of(rule).promises.astype(float)
+    greatest = np.abs(found).max(axis=-1).sum(axis=-1).max()
+    assert np.isfinite(np.exp(4.0 * greatest / valued.PROMISE_SCALE) * 400)
+
+
 def is_near(game, state, cell):
     rows, columns = np.nonzero(base.cell_owners(game.rules, state) != base.EMPTY)
     row, column = divmod(cell, game.rules.columns)

@@ -5,6 +5,7 @@ import math
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_variants import OF_LINES
 
 from agents import PolicyAgent
 from agents.registry import agent_classes, parameters, type_hints
@@ -126,8 +127,7 @@ def test_what_is_not_is_refused_by_the_name_of_the_option(name, data):
 @settings(max_examples=6)
 @given(data=st.data())
 def test_an_agent_plays_with_several_options_that_are_declared(name, data):
-    is_of_lines = name in ("gomoku-engine", "gomokupert", "rhmcts")
-    env = gomoku_v0.env(5, 4) if is_of_lines else tictactoe_v0.env()
+    env = gomoku_v0.env(5, 4) if name in OF_LINES else tictactoe_v0.env()
     env.reset()
     budget = {"simulations": 3, "depth": 3, "table_entries": 2_000}
     budget = {key: value for key, value in budget.items() if key in ALONE[name]}

@@ -120,7 +120,9 @@ LED = {
 """Those that a learned policy leads: `test_evaluated`, `test_policy`."""
 OUTSIDE = {"chat", "connectx", "gomocup", "htp"}
 """Those of other programs: `test_gomocup`, `test_htp`, `test_connectx`."""
-OF_A_GAME = {"gomoku-engine", "gomokupert", "hex-alphabeta", "hexpert", "hexzero", "rhmcts"}
+OF_LINES = {"gomoku-engine", "gomokupert", "rhmcts"}
+"""Those that play games of stones in a row, and no others."""
+OF_A_GAME = {"hex-alphabeta", "hexpert", "hexzero", *OF_LINES}
 """Those that need to know the game: `test_hex_alphabeta`, `test_hex_knowledge`, `test_hexzero`,
 `test_rhmcts`, `test_gomokupert`."""
 

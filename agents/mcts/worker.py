@@ -152,7 +152,7 @@ class TreeWorker:
             run = self.kernel.specialise(*before, 0, self.rng, decided_by=decided_by)
         elif route == "compiled":
             plain = ", ".join(sorted(kind.__name__ for kind in kinds - CLASSES.keys()))
-            raise ValueError(f'route "compiled" needs @compiled parts, got {plain or variant}')
+            raise ValueError(f'route "compiled" needs @compiled parts, got {plain}')
         is_fast = view.compiles and uses_machine_code()
         return CodeAndArrays((game, variant, is_fast), run, state, simulation)
 

@@ -29,15 +29,6 @@ INFINITE: Final = 32_000
 UNDECIDED: Final = -(2**20)
 """In the place of a value: the node's moves have to be tried."""
 
-
-@kernel
-def shown_value(value: int) -> float:
-    """A value from -1 (lost) to 1 (won): the odds to win, and the outcome where it is proven."""
-    if abs(value) >= LEAST_WIN:
-        return math.copysign(1.0, value)
-    return 0.999 * math.tanh(value / (2.0 * SCALE))
-
-
 MOST_PLIES: Final = 60
 """How far from the root the search looks."""
 NEW, REDUCED, NARROW, FULL = range(4)
@@ -142,6 +133,14 @@ def new_engine(game: Any, size: int, rules: Rules) -> Engine:
         np.zeros(cells, np.bool_),
         np.zeros(NUM_CONTROLS, np.int64),
     )
+
+
+@kernel
+def shown_value(value: int) -> float:
+    """A value from -1 (lost) to 1 (won): the odds to win, and the outcome where it is proven."""
+    if abs(value) >= LEAST_WIN:
+        return math.copysign(1.0, value)
+    return 0.999 * math.tanh(value / (2.0 * SCALE))
 
 
 # ---- the table -----------------------------------------------------------------------------------

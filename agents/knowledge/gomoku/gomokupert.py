@@ -15,7 +15,7 @@ from agents.knowledge.gomoku.candidates import (
 from agents.knowledge.gomoku.engine_memory import Rules, new_engine, shown_value
 from agents.knowledge.gomoku.engine_search import value_of
 from agents.knowledge.gomoku.game_knowledge import GomokuKnowledge
-from agents.knowledge.gomoku.rhmcts import LEAF_FOURS, EvaluationPrior, note_position
+from agents.knowledge.gomoku.rhmcts import LEAF_FOURS, EvaluationPrior
 from agents.knowledge.gomoku.threat_search import new_four_search, new_scratch
 from agents.knowledge.gomoku.valued import PROMISE_SCALE, SCALE, valued_view
 from agents.mcts.settings import SearchOptions
@@ -24,7 +24,6 @@ from agents.planning.environment import View
 from agents.search.reward import WinLoss
 from agents.search.selection import scored_first
 from agents.search.simulation import Simulation, part
-from agents.search.tree import Tree
 from agents.search.variant import Variant
 from hexenv.common.options import Within
 from hexenv.compiled import compiled
@@ -53,28 +52,14 @@ class LearntPrior(NamedTuple):
 
     tries_all_first = scored_first
     new_extras = EvaluationPrior.new_extras
+    initialise = EvaluationPrior.initialise
     is_complete = EvaluationPrior.is_complete
     prepare = EvaluationPrior.prepare
     score = EvaluationPrior.score
 
-    def initialise(self, game: Any, state: State, tree: Tree, node: int) -> None:
-        extras = tree.extras
-        player = game.to_play(state)
-        first = tree.first_child[node]
-        last = first + tree.child_count[node]
-        best, total = -math.inf, 0.0
-        for child in range(first, last):
-            extras.prior[child] = game.promise(state, player, int(tree.action[child]))
-            extras.evaluation[child] = 0.0  # until it is expanded itself
-            extras.complete[child] = False
-            best = max(best, extras.prior[child])
-        for child in range(first, last):
-            found = (extras.prior[child] - best) * self.sharpness / PROMISE_SCALE
-            extras.prior[child] = math.exp(found)
-            total += extras.prior[child]
-        for child in range(first, last):
-            extras.prior[child] /= total
-        note_position(game, state, tree, node, self.scale, self.heuristics)
+    def weight(self, game: Any, state: State, cell: int) -> float:
+        promise = game.promise(state, game.to_play(state), cell)
+        return math.exp(promise * self.sharpness / PROMISE_SCALE)
 
 
 @part
@@ -96,8 +81,7 @@ class EngineLeaf(NamedTuple):
         actions: Actions,
         simulation: Simulation,
     ) -> float:
-        value = value_of(game, self.engine, state, self.depth, MOST_AT_LEAF)
-        found = shown_value(value)
+        found = shown_value(value_of(game, self.engine, state, self.depth, MOST_AT_LEAF))
         return found if game.to_play(state) == 0 else -found
 
 

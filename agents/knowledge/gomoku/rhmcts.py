@@ -71,17 +71,6 @@ def covers_all(game: Any, state: State, heuristics: int) -> bool:
     return False
 
 
-@kernel
-def note_position(
-    game: Any, state: State, tree: Tree, node: int, scale: float, heuristics: int
-) -> None:
-    """Note what `PriorExtras` has of the node itself."""
-    extras = tree.extras
-    extras.evaluation[node] = 0.5 * (evaluate_board(game, state, scale) + 1.0)
-    is_all = tree.child_count[node] == game.num_actions() - state.ply
-    extras.complete[node] = is_all or covers_all(game, state, heuristics)
-
-
 @part
 class EvaluationPrior(NamedTuple):
     """Q + c P sqrt(N) / (1 + n) (Zhang and Xie 2019, after Silver et al. 2017).
@@ -107,20 +96,26 @@ class EvaluationPrior(NamedTuple):
             np.zeros(max_nodes, np.bool_),
         )
 
+    def weight(self, game: Any, state: State, cell: int) -> float:
+        """What a cell's prior is proportional to."""
+        points = cell_points(game, state, cell, self.defend, self.heuristics)
+        return math.pow(points + 1.0, self.sharpness)
+
     def initialise(self, game: Any, state: State, tree: Tree, node: int) -> None:
         extras = tree.extras
         first = tree.first_child[node]
         last = first + tree.child_count[node]
         total = 0.0
         for child in range(first, last):
-            points = cell_points(game, state, int(tree.action[child]), self.defend, self.heuristics)
-            extras.prior[child] = math.pow(points + 1.0, self.sharpness)
+            extras.prior[child] = self.weight(game, state, int(tree.action[child]))
             extras.evaluation[child] = 0.0  # until it is expanded itself
             extras.complete[child] = False
             total += extras.prior[child]
         for child in range(first, last):
             extras.prior[child] /= total
-        note_position(game, state, tree, node, self.scale, self.heuristics)
+        extras.evaluation[node] = 0.5 * (evaluate_board(game, state, self.scale) + 1.0)
+        is_all = tree.child_count[node] == game.num_actions() - state.ply
+        extras.complete[node] = is_all or covers_all(game, state, self.heuristics)
 
     def is_complete(self, tree: Tree, node: int) -> bool:
         return tree.extras.complete[node]
