@@ -13,7 +13,7 @@ from agents.apps.web.opponents import opponents, shipped_networks
 from agents.apps.web.protocol import Setup
 from agents.core.agent import Agent
 from agents.registry import (
-    agent_classes,
+    AGENTS,
     environment_makers,
     import_named,
     make_agent,
@@ -23,6 +23,7 @@ from agents.registry import (
     with_parameters,
 )
 from hexenv import GAMES
+from hexenv.common.importing import attribute_at
 from hexenv.common.options import OneOf, Option, Within
 from hexenv.games.gomoku import FORBIDDEN, RULES
 from hexenv.games.gomoku.openings import OPENINGS
@@ -132,7 +133,7 @@ def choices(offer: Offer = NOTHING_MORE) -> dict[str, Any]:
     agents = [
         {
             "name": name,
-            "about": (inspect.getdoc(agent_classes()[name]) or "").partition("\n")[0],
+            "about": (inspect.getdoc(attribute_at(AGENTS[name])) or "").partition("\n")[0],
             "parameters": {key: _as_json(field) for key, field in fields(name).items()},
         }
         for name in allowed_agents()
@@ -152,7 +153,7 @@ def fields(name: str) -> dict[str, Field]:
     They are its flags, its numbers, its texts of declared words, and those of `PATTERNS`: no other
     text is taken, as it could name a file or a command.
     """
-    agent_class = agent_classes()[name]
+    agent_class = attribute_at(AGENTS[name])
     known, hints = parameters(agent_class), type_hints(agent_class, include_extras=True)
     found: dict[str, Field] = {}
     for key, parameter in known.items():
@@ -199,13 +200,13 @@ def allowed_agents() -> tuple[str, ...]:
 
     All their required parameters can be set on a page, so they need no path and no command.
     """
-    return tuple(filter(_is_allowed, agent_classes()))
+    return tuple(filter(_is_allowed, AGENTS))
 
 
 def _is_allowed(name: str) -> bool:
     required = {
         key
-        for key, parameter in parameters(agent_classes()[name]).items()
+        for key, parameter in parameters(attribute_at(AGENTS[name])).items()
         if parameter.default is parameter.empty or key == "net"
     }
     return required <= fields(name).keys()
@@ -228,14 +229,14 @@ def bounded(text: str) -> str:
         ValueError: If a page may not start it, or not with these parameters.
     """
     name, _, rest = text.partition(":")
-    if name not in allowed_agents():
+    if name not in AGENTS or not _is_allowed(name):
         raise ValueError(f"expected an agent of {', '.join(allowed_agents())}, got {name!r}")
     given: dict[str, str] = {}
     for pair in rest.split(",") if rest else []:
         key, _, value = pair.partition("=")
         _check_parameter(name, key, value)
         given[key] = value
-    known = parameters(agent_classes()[name])
+    known = parameters(attribute_at(AGENTS[name]))
     if "seconds" in known and "seconds" not in given:
         has_budget = not {"simulations", "depth", "positions"}.isdisjoint(given)
         given["seconds"] = str(LIMITS["seconds"][1] if has_budget else DEFAULT_SECONDS)
