@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
+from quick_records import make_records_quick
 
 from hexenv.compiled import interpreted, uses_machine_code
 
@@ -26,6 +27,7 @@ settings.register_profile(
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 
+make_records_quick()
 HAS_COMPILER = uses_machine_code()
 
 

@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from conftest import HAS_COMPILER
+from quick_records import OF_NUMPY
 
 pytest_plugins = ["pytester"]
 CONFIGURATION = """
@@ -46,7 +48,9 @@ def test_slow(number): pass
 @pytest.fixture
 def suite(pytester):
     pytester.makeini(CONFIGURATION)
-    pytester.makeconftest((Path(__file__).parent / "conftest.py").read_text())
+    tests = Path(__file__).parent
+    pytester.makeconftest((tests / "conftest.py").read_text())
+    pytester.makepyfile(quick_records=(tests / "quick_records.py").read_text())
     pytester.makepyfile(test_one=TESTS)
     pytester.makepyfile(test_two="import pytest\npytest.skip('all of it', allow_module_level=True)")
     return pytester
@@ -107,3 +111,56 @@ def test_what_is_skipped_is_written_down(suite, workers):
     assert "test_one.py::test_skipped" in skipped
     assert "test_two.py" in skipped
     assert "test_one.py::test_plain" not in skipped
+
+
+# ---- quick records -------------------------------------------------------------------------------
+
+INNER = np.dtype([("x", np.int8), ("y", np.float32, 2)])
+RECORD = np.dtype(
+    [
+        ("cells", np.int8, (3, 5)), ("ply", np.int16), ("sub", INNER), ("subs", INNER, 2),
+        ("any", object), ("size", np.int8), ("text", "U3"),
+    ]
+)  # fmt: skip
+NAMES = (*RECORD.names, "no_such_field", "__wrapped__", "shape", "dtype")
+VALUES = {
+    "cells": (4, np.arange(15).reshape(3, 5), [1, 2]),
+    "ply": (7, 70_000, 3.7, np.int64(9), "x"),
+    "sub": ((1, [2, 3]), np.zeros(1, INNER)[0]),
+    "any": ([1],),
+    "size": (5,),
+    "text": ("abcdef",),
+    "no_such_field": (1,),
+    "dtype": (1,),
+    "flat": (2,),
+}
+
+
+def said(function, *arguments):
+    """What a call returned or raised."""
+    try:
+        found = function(*arguments)
+    except Exception as error:
+        return type(error), str(error)
+    return type(found), getattr(found, "dtype", None), repr(found)
+
+
+@pytest.mark.parametrize("kind", ["record", "array"])
+def test_quick_records_say_what_those_of_numpy_say(kind):
+    array = np.zeros(2, RECORD).view(np.recarray)
+    of = array[1] if kind == "record" else array
+    for name in NAMES:
+        found = said(getattr, of, name)
+        assert found == said(OF_NUMPY[kind], of, name)
+    assert "__getattribute__" not in vars(type(of))  # so these were the quick ones
+
+
+def test_quick_records_hold_what_those_of_numpy_hold():
+    quick, slow = (np.zeros(2, RECORD).view(np.recarray) for _ in range(2))
+    for name, values in VALUES.items():
+        for value in values:
+            found = said(setattr, quick[1], name, value)
+            assert found == said(OF_NUMPY["set"], slow[1], name, value)
+            assert quick.tolist().__repr__() == slow.tolist().__repr__()
+    quick[1].cells[1, 2], quick[1].sub.x = 8, 9  # both are the record's own memory
+    assert (quick["cells"][1, 1, 2], quick["sub"]["x"][1]) == (8, 9)
