@@ -104,9 +104,11 @@ def test_a_part_that_is_none_is_refused(suite, part):
     result.stderr.fnmatch_lines(["*such as 3/7*"])
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+@pytest.mark.parametrize("workers", [(), ("-n", "1")])
 def test_what_is_skipped_is_written_down(suite, workers):
-    suite.runpytest_subprocess("--skipped-to", "skipped.txt", *workers)
+    plain = ("-m", "not slow and not compiled")  # to compile takes seconds
+    run = suite.runpytest_subprocess if workers else suite.runpytest_inprocess
+    run("--skipped-to", "skipped.txt", *plain, *workers)
     skipped = (suite.path / "skipped.txt").read_text().split()
     assert "test_one.py::test_skipped" in skipped
     assert "test_two.py" in skipped
