@@ -482,6 +482,8 @@ def test_options_without_a_type_are_texts():
 @pytest.mark.parametrize("name", sorted({*AGENTS} - NEED_A_MODEL - NEED_AN_ENGINE))
 def test_agents_are_made_by_name(name):
     text = name if name == "random" else f"{name}:route=interpreted"  # which compiles nothing
+    if "simulations" in parameters(agent_classes()[name]):
+        text += ",simulations=20"
     agent = make_agent(text, seed=4)
     assert type(agent) is agent_classes()[name]
     env = hexenv.hex_v0.env(board_size=3) if name.startswith("hex") else hexenv.tictactoe_v0.env()
