@@ -3,6 +3,7 @@
 Tests with hypothesis draw the same examples in every run.
 """
 
+import gc
 import os
 import zlib
 from collections.abc import Generator
@@ -110,8 +111,13 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    with interpreted():  # what a module plays while it is imported
-        return (yield)
+    gc.disable()  # nothing of what is made here is garbage
+    try:
+        with interpreted():  # what a module plays while it is imported
+            return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
