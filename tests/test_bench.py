@@ -8,6 +8,7 @@ from click.testing import CliRunner
 from interruptions import stop_after
 
 from agents.apps.cli import main
+from agents.arena import bench
 from agents.arena.bench import chosen_boards, run_bench, slug
 from agents.arena.recommended import boards
 from agents.registry import make_agent, make_environment
@@ -37,16 +38,29 @@ def test_every_board_has_anchors_of_rising_strength():
         assert len(levels) == 0 or len(levels) >= 5
 
 
-def test_one_seed_gives_the_same_figures_also_after_interruptions(tmp_path, monkeypatch):
+QUICK_ANCHORS = ("random", "uct:simulations=3", "uct:simulations=10", "greedy")
+"""Those that search little, with their own ratings."""
+
+
+@pytest.fixture
+def quick_bench(monkeypatch):
+    (board,) = (board for board in boards() if board.name == "TicTacToe")
+    anchors = {name: board.anchors[name] for name in QUICK_ANCHORS}
+    monkeypatch.setattr(bench, "boards", lambda: [board._replace(anchors=anchors)])
+
+
+def test_one_seed_gives_the_same_figures_also_after_interruptions(
+    quick_bench, tmp_path, monkeypatch
+):
     first = run_bench(AGENT, tmp_path / "first", names=["tictactoe"], seed=3, workers=0)
-    games = stop_after(17, monkeypatch)
+    games = stop_after(9, monkeypatch)
     for _ in range(20):
         try:
             again = run_bench(AGENT, tmp_path / "again", names=["tictactoe"], seed=3, workers=0)
             break
         except KeyboardInterrupt:
             continue
-    assert len(games) == first[0].rating.games == 80  # none was played twice
+    assert len(games) == first[0].rating.games == 40  # none was played twice
     assert without_times(again) == without_times(first)
     kept = json.loads((tmp_path / "again" / "bench.json").read_text())
     assert kept["suite"] == "hexenv-bench 1"
@@ -65,7 +79,7 @@ def test_boards_of_other_games_are_left_out(tmp_path):
     assert run_bench("hexpert:simulations=1", tmp_path, names=["connect4", "tictactoe"]) == []
 
 
-def test_the_command(tmp_path):
+def test_the_command(quick_bench, tmp_path):
     arguments = ["bench", "greedy", "random", "--board", "TicTacToe", "--to", str(tmp_path)]
     result = CliRunner().invoke(main, [*arguments, "--workers", "0", "--json"])
     assert result.exit_code == 0, result.output

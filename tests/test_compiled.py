@@ -1053,7 +1053,12 @@ def test_everything_of_the_contract_is_asked():
 @needs_compiler
 @pytest.mark.parametrize(
     "game",
-    [hex.new(5, swap=True), connect4.new(), tictactoe.new(), gomoku.new(9)],
+    [
+        hex.new(5, swap=True),
+        tictactoe.new(),
+        pytest.param(connect4.new(), marks=pytest.mark.slow),
+        pytest.param(gomoku.new(9), marks=pytest.mark.slow),
+    ],
     ids=lambda game: game.name,
 )
 @pytest.mark.parametrize("plies", [1, 5])

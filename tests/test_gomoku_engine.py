@@ -456,11 +456,11 @@ def test_wrong_options_and_games_are_refused():
 
 
 def test_positions_that_the_table_knew_are_counted():
-    env = gomoku_v0.env(board_size=9)
-    env.reset(options={"moves": "e5 d4 f6 c3"})
+    env = gomoku_v0.env(board_size=7)
+    env.reset(options={"moves": "d4 c3 e5 b2"})
     hits = {}
     for without in ("", "table"):
-        agent = GomokuEngine(depth=4, without=without)
+        agent = GomokuEngine(depth=3, without=without)
         agent.act(env)
         hits[without] = agent.statistics.table_hits
         assert hits[without] < agent.statistics.simulations
