@@ -42,7 +42,6 @@ SMALLER = {
     r"^(hexenv match (?!.*--games).*)$": r"\1 --games 1",
     r"^(hexenv accuracy .*)$": r"\1 --limit 2 --seeds 1 --workers 0",
     r"^(hexenv tournament (?!.*--engine).*)$": r"\1 --workers 0",
-    r"^hexenv bench .*$": "hexenv bench greedy --board tictactoe --workers 0",  # its anchors search
     r"^hexenv openings .*$": "hexenv openings hex random --option board_size=7 --plies 1"
     " --count 10 --games 10 --workers 0 --to openings.txt",
     r"^(hexenv topp .*)$": r"\1 --pairs 1 --workers 0",
@@ -85,6 +84,7 @@ NOT_RUN = {
     "hexenv curves league=": "needs runs that take minutes; tests/test_progress.py has small ones",
     "--window": "needs a person at a mouse; tests/test_play_window.py clicks",
     "hexenv compile": "needs machine code; tests/test_cli.py compiles",
+    "hexenv bench": "its anchors search for minutes; tests/test_bench.py has those that do not",
     "hexenv tune": "takes minutes; tests/test_tuning.py tunes in small",
     "hexenv serve": "runs until it is stopped; tests/test_serve.py plays on its page",
     "--engine ray": "takes a cluster's start; tests/test_tournament.py does it",

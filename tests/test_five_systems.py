@@ -36,11 +36,11 @@ def test_it_is_played_by_its_text(system, text):
         pytest.importorskip("torch", reason="the extra train is not installed")
     module, options = GAMES[system]
     agent = make_agent(text, seed=1)
-    agent.simulations = 20  # those of the text take their time where nothing is compiled
+    agent.simulations = 8  # those of the text take their time where nothing is compiled
     env = module.env(**options)
     env.reset(seed=1)
     for _ in range(3):
         action = agent.act(env)
         assert env.observe(env.agent_selection)["action_mask"][action] == 1
-        assert agent.statistics.simulations >= 20
+        assert agent.statistics.simulations >= 8
         env.step(action)
