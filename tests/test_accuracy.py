@@ -97,7 +97,7 @@ def test_who_knows_the_answers_is_always_right_or_always_wrong(game, worst):
 
 def test_a_random_mover_is_right_as_often_as_there_are_good_moves():
     positions = [p for p in own_sets("hex")["hex_5x5"] if p.mistake_possible]
-    result = measure("random", positions, seeds=5, workers=0)
+    result = measure("random", positions, seeds=2, workers=0)
     shares = [np.mean([value == 1 for value in p.values.values()]) for p in positions]
     deviation = np.sqrt(np.mean([share * (1 - share) for share in shares]) / result.kept.size)
     assert abs(result.kept.mean() - np.mean(shares)) < 4 * deviation

@@ -224,7 +224,7 @@ def test_what_greedy_chooses(module, position, choices, route):
 
 def test_greedy_is_uniform_where_nothing_threatens():
     env, agent = at(connect4_v0, moves="4"), GreedyAgent(seed=3)
-    assert_uniform([agent.act(env) for _ in range(2_000)], range(7))
+    assert_uniform([agent.act(env) for _ in range(1_000)], range(7))
 
 
 @pytest.mark.compiled
@@ -294,7 +294,7 @@ def test_simulations_are_whole_numbers(simulations):
 
 
 def test_one_agent_plays_different_games_in_turn():
-    agent = UCT(100, seed=0)
+    agent = UCT(20, seed=0)
     for board in (*BOARDS, *reversed(BOARDS)):
         env = started(board, plies=1)
         assert agent.act(env) in legal_actions(env)

@@ -231,4 +231,4 @@ def test_those_that_look_for_patterns_refuse_it():
                 ask(env)
         view = planner_view(env, "auto")
         assert knowledge_of(view.game).sure_win(view) is None
-        assert env.unwrapped.is_legal(UCT(100, playout="decisive", seed=1).act(env))
+        assert env.unwrapped.is_legal(UCT(10, playout="decisive", seed=1).act(env))

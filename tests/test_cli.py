@@ -223,7 +223,7 @@ def test_agents_with_parameters(agents):
 
 def test_one_seed_one_result():
     def match(seed):
-        agents = ("uct:simulations=30", "greedy")
+        agents = ("uct:simulations=10", "greedy")
         found = run_json("match", "connect4", *agents, "--games", 4, "--seed", seed)
         return [found[key] for key in ("wins", "draws", "wins_moving_first", "plies")]
 

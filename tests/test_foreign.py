@@ -236,9 +236,9 @@ def test_a_game_that_does_not_compile_is_interpreted():
 @pytest.mark.parametrize("actions", [(), (0,), (0, 1, 2)], ids=len)
 def test_a_forbidden_action_is_nowhere_in_the_tree(name, actions):
     env = played(make_wrapped(name, NoCentre), actions)
-    agent = UCT(150, seed=0)
+    agent = UCT(80, seed=0)
     assert agent.act(env) != 4
-    assert agent.statistics.visits.sum() == 150
+    assert agent.statistics.visits.sum() == 80
     assert agent.statistics.visits[4] == 0
     assert 4 not in agent.statistics.principal_variation
     assert len(actions_in(agent)) > 1
@@ -1024,12 +1024,12 @@ def test_one_agent_in_several_threads():
     def act(seed):
         env = start.clone()  # of the same game
         barrier.wait(60)
-        return [agent.act(env) for _ in range(10)]
+        return [agent.act(env) for _ in range(5)]
 
-    agent = UCT(simulations=200, max_nodes=400, seed=0)
+    agent = UCT(simulations=100, max_nodes=200, seed=0)
     with ThreadPoolExecutor(4) as pool:
         actions = [action for done in pool.map(act, range(4)) for action in done]
-    assert len(actions) == 40
+    assert len(actions) == 20
     assert set(actions) <= set(range(7))
 
 

@@ -315,7 +315,7 @@ def naive_perft(game, depth):
         (gomoku.new(3, 3), 5),
         (gomoku.new((3, 4), 3), 4),
         pytest.param(gomoku.new((3, 4), 3), 6, marks=[needs_compiler, pytest.mark.slow]),
-        (gomoku.new(3, 3, "standard"), 6),
+        (gomoku.new(3, 3, "standard"), 5),
     ],
     ids=str,
 )

@@ -240,7 +240,7 @@ def test_statistics_are_those_of_the_budget(form):
 
 
 def test_the_most_played_move_is_played_or_that_of_the_best_line():
-    env = played(make("hex-5"))
+    env = played(make("hex-3x5"))
     agent = NRPA(200, seed=1, alpha=0.3)
     action, of = agent.act(env), agent.statistics
     assert of.visits[action] == of.visits.max()

@@ -156,7 +156,7 @@ def test_games_to_their_end_against_the_description(name):
     choices = {"CHOOSING": ["swap", "place_two"], "CHOOSING_LAST": ["swap"]}
     if "swap2" not in name:
         choices["CHOOSING"].remove("place_two")
-    for _ in range(60 if JIT else 12):
+    for _ in range(60 if JIT else 8):
         state, words = base.new_state(game), []
         game.initial(state)
         while not game.is_terminal(state):

@@ -124,7 +124,7 @@ def test_what_is_not_is_refused_by_the_name_of_the_option(name, data):
 
 
 @pytest.mark.parametrize("name", [name for name in AGENTS if ALONE[name] and name[:3] != "hex"])
-@settings(max_examples=6)
+@settings(max_examples=4)
 @given(data=st.data())
 def test_an_agent_plays_with_several_options_that_are_declared(name, data):
     env = gomoku_v0.env(5, 4) if name in OF_LINES else tictactoe_v0.env()

@@ -74,7 +74,7 @@ def test_every_window_is_classified_by_the_definitions(connect, counting):
 @pytest.mark.parametrize("counting", COUNTINGS)
 def test_a_window_says_as_much_as_the_whole_line(counting):
     rng, seen = np.random.default_rng(20), set()
-    for connect, count in ((5, 60), (6, 120)):
+    for connect, count in ((5, 40), (6, 60)):
         slow = SlowLines(connect, counting)
         for _ in range(count):
             density = rng.choice([0.15, 0.3, 0.5, 0.7])

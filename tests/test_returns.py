@@ -257,7 +257,7 @@ class Payoffs(AECEnv):
 
 def test_everybody_seeks_the_best_for_themselves():
     games = [Payoffs(3, seed) for seed in range(100)]
-    for env in sorted(games, key=lambda game: game.exact()[2])[-5:]:  # the clearest ones
+    for env in sorted(games, key=lambda game: game.exact()[2])[-3:]:  # the clearest ones
         env.reset()
         while not env.terminations[env.agent_selection]:
             best = env.exact(env.played)[1]

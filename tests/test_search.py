@@ -307,12 +307,12 @@ def test_children_get_nodes_as_they_are_visited(board, spec):
 def test_a_full_tree_keeps_children_to_come():
     env, grown = played(make("hex-5"), []), []
     for route in ("interpreted", "environment"):
-        agent = plain_uct(300, max_nodes=60, route=route, playout="generic", seed=0)
+        agent = plain_uct(150, max_nodes=60, route=route, playout="generic", seed=0)
         agent.act(env)
         tree = tree_of(agent)
         grown.append(nodes(tree))
         assert tree.node_count[0] <= 60
-        assert agent.statistics.visits.sum() == 300
+        assert agent.statistics.visits.sum() == 150
         partial = [n for n, _ in positions_of(env.game, env.state, tree) if is_partial(tree, n)]
         assert partial
         assert not any(tree.visits[children(tree, node)][-1] for node in partial)

@@ -284,7 +284,7 @@ def test_a_fault_is_found(fault):
 
 
 @pytest.mark.parametrize(
-    "game", [hex.new(4, swap=True), gomoku.new(9, rule="renju"), connect4.new()]
+    "game", [hex.new(4, swap=True), gomoku.new(7, rule="renju"), connect4.new()]
 )
 def test_more_changes_than_two_stones_are_found(game):
     claims_too_much = compiled(

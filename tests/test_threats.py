@@ -345,7 +345,7 @@ def test_wins_by_fours_in_renju_are_those_of_the_rules(name, count):
     unbarred = FoursByRules(gomoku.new((rules.rows, rules.columns), rule="standard"))
     found = np.zeros((2, 2), int)  # by player, and whether there is a win
     barred = unanswered = 0
-    for state in positions_with_bars(rules, count if JIT else 2, seed=31):
+    for state in positions_with_bars(rules, count if JIT else 1, seed=31):
         player = int(rules.to_play(state))
         line = solver.solve(board.state_of(solver.game, state))
         assert solver.is_settled
