@@ -769,7 +769,7 @@ def test_games_of_filled_boards_are_as_frequent_as_move_by_move():
     counts = [Counter(), Counter()]
     policies = [SaveBridge().with_memory(game), SaveBridge(Uniform(fast=False)).with_memory(game)]
     for policy, count in zip(policies, counts, strict=True):
-        for _ in range(4_000):
+        for _ in range(1_500):
             state, simulation = notation.play(game, []), new_simulation(game, recorded=True)
             policy.simulate(game, state, rng, np.zeros(6, np.int32), simulation)
             count[tuple(simulation.cells[: simulation.length[0]])] += 1
