@@ -192,9 +192,8 @@ def test_later_processes_load_what_the_first_compiled_until_a_rule_is_edited(pla
     assert first == ("54720", ["hexenv: compiling perft for tictactoe"])
     assert kept
     assert all(file.is_relative_to(place.beside) for file in kept)
-    for _ in range(2):
-        assert place.run(COUNT_PATHS) == ("54720", [])
-        assert place.cache() == kept
+    assert place.run(COUNT_PATHS) == ("54720", [])
+    assert place.cache() == kept
     place.edit("hexenv/games/tictactoe.py", ", (2, 4, 6),", ",")
     again = place.run(COUNT_PATHS)
     assert again.text == "55440"
@@ -518,6 +517,7 @@ def test_an_edit_of_what_a_game_imports_is_seen(sums):
     assert sums.run(program).text == f"60\n{followed}"
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_what_else_a_process_has_loaded_does_not_matter(sums):
     sums.write("mine.py", "import hexenv\n")
@@ -640,7 +640,7 @@ event.register("numba:compile", Stop())
 
 
 @needs_compiler
-@pytest.mark.parametrize("is_killed", [True, False])
+@pytest.mark.parametrize("is_killed", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_who_needs_what_another_process_compiles_waits_and_is_not_blocked_by_its_end(
     sums, is_killed
 ):
@@ -660,6 +660,7 @@ def test_who_needs_what_another_process_compiles_waits_and_is_not_blocked_by_its
     assert sums.run(ADD_UP) == ("60", [])
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_where_files_cannot_be_locked_nobody_waits(sums):
     program = """
