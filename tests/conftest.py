@@ -1,6 +1,7 @@
 """How a test runs: as plain Python, unless it is marked `compiled`; and two options for CI.
 
-Tests with hypothesis draw the same examples in every run.
+Tests with hypothesis draw the same examples in every run. Records of NumPy have quick attributes:
+`quick_records.py` says why.
 """
 
 import gc
