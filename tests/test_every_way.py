@@ -156,4 +156,4 @@ class ByEveryWay(RuleBasedStateMachine):
 
 
 TestByEveryWay = ByEveryWay.TestCase
-TestByEveryWay.settings = settings(max_examples=40, stateful_step_count=20)
+TestByEveryWay.settings = settings(max_examples=30, stateful_step_count=20)

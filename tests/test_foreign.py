@@ -600,7 +600,7 @@ MADE_OF = {
 @pytest.mark.parametrize("make_env", MADE_OF.values(), ids=MADE_OF)
 def test_clones_go_on_as_what_they_are_of(make_env):
     rng = np.random.default_rng(0)
-    for _ in range(3):
+    for _ in range(2):
         env = played(make_env(17))
         for _ in range(40):
             if is_over(env):
@@ -681,7 +681,7 @@ def test_what_is_remembered_changes_nothing_but_the_steps(name, agent, monkeypat
         monkeypatch.setattr(foreign, "MOST_PLACES", room)
         env = played(CountsSteps(theirs(name).env()), [4, 1, 3])
         CountsSteps.steps = 0
-        options = {"depth": 3} if agent is AlphaBeta else {"simulations": 60, "seed": 0}
+        options = {"depth": 3} if agent is AlphaBeta else {"simulations": 40, "seed": 0}
         one = agent(**options)
         one.act(env)
         found.append((one.statistics.visits.tolist(), one.statistics.values.tolist()))

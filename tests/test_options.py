@@ -115,6 +115,7 @@ def test_what_is_within_the_declared_range_is_taken(name, data):
 
 
 @pytest.mark.parametrize("name", [name for name in AGENTS if OPTIONS[name]])
+@settings(max_examples=10)
 @given(data=st.data())
 def test_what_is_not_is_refused_by_the_name_of_the_option(name, data):
     for key, option in OPTIONS[name].items():

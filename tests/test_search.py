@@ -102,12 +102,6 @@ POSITIONS = [
     if plies >= 0
 ]
 over_positions = pytest.mark.parametrize(("board", "plies"), POSITIONS)
-SAMPLED = [
-    pytest.param(*each.values, marks=[*each.marks, pytest.mark.sample])
-    if each.values[0] == "hex-3"  # `test_variants` has TicTacToe in every run
-    else each
-    for each in POSITIONS
-]
 
 
 def share():
@@ -124,8 +118,9 @@ def affordable_simulations(env):
 
 @needs_compiler
 @over_playouts
-@pytest.mark.parametrize(("board", "plies"), SAMPLED)
+@over_positions
 def test_compiled_and_interpreted_search_grow_the_same_tree(board, plies, playout):
+    """`test_variants` has the like of UCT in TicTacToe in every run."""
     env = played(make(board), random_line(board, plies))
     simulations = affordable_simulations(env)
     if (board, plies) == ("tictactoe", 0):  # beyond the table of logarithms
