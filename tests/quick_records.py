@@ -16,6 +16,7 @@ OF_NUMPY = {
     "array": np.recarray.__getattribute__,
 }
 """How NumPy does it."""
+_MAY_HAVE_FIELDS = (np.void, np.ndarray)
 _item = np.void.__getitem__
 _set_field = np.void.setfield
 _field = np.ndarray.getfield
@@ -27,7 +28,7 @@ def _field_of_record(self: Any, name: str) -> Any:
         found = _item(self, name)
     except (ValueError, IndexError):  # no such field; no fields
         raise AttributeError(f"'record' object has no attribute '{name}'") from None
-    if isinstance(found, (np.void, np.ndarray)) and found.dtype.names is not None:
+    if isinstance(found, _MAY_HAVE_FIELDS) and found.dtype.names is not None:
         return found.view((self.__class__, found.dtype))
     return found
 
