@@ -17,8 +17,9 @@ DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))
 class SlowLines:
     """What a stone makes of its line, from the definitions of `hexenv.games.gomoku.patterns`.
 
-    A line is a text: ``X`` an own stone, ``.`` an empty cell, anything else is in the way. Each of
-    the methods gives the class of the own stone at a place, if it is as good as its name or better.
+    A line is a text: ``X`` an own stone, ``.`` an empty cell, ``O`` a stone of the other side,
+    anything else is in the way. Each of the methods gives the class of the own stone at a place, if
+    it is as good as its name or better.
     """
 
     def __init__(self, connect, counting):
@@ -31,23 +32,37 @@ class SlowLines:
 
     def find_five(self, line, at):
         run = run_length(line, at)
-        if run == self.connect or (run > self.connect and self.counting == "free"):
-            return "five"
-        return "overline" if run > self.connect else None
+        if run > self.connect:
+            return "five" if self.counting in ("free", "caro") else "overline"
+        ends = [line[end : end + 1] for end in run_ends(line, at) if end >= 0]
+        is_blocked = self.counting == "caro" and ends == ["O", "O"]
+        return "five" if run == self.connect and not is_blocked else None
+
+    def ways_to_five(self, line, at):
+        return [
+            cell
+            for cell in range(len(line))
+            if line[cell] == "." and self.find_five(with_stone(line, cell), at) == "five"
+        ]
+
+    def is_stopped(self, line, at):
+        """Whether one stone of the other side is enough that no five can be made."""
+        return any(
+            not self.ways_to_five(with_stone(line, cell, "O"), at)
+            for cell in range(len(line))
+            if line[cell] == "."
+        )
 
     def find_four(self, line, at):
         better = self.find_five(line, at)
         if better:
             return better
-        ways = [
-            cell
-            for cell in range(len(line))
-            if line[cell] == "." and self.find_five(with_stone(line, cell), at) == "five"
-        ]
+        ways = self.ways_to_five(line, at)
+        if not ways or self.is_stopped(line, at):
+            return "four" if ways else None
         left, right = run_ends(line, at)
-        if run_length(line, at) == self.connect - 1 and left in ways and right in ways:
-            return "open_four"
-        return {0: None, 1: "four"}.get(len(ways), "double_four")
+        is_straight = run_length(line, at) == self.connect - 1 and left in ways and right in ways
+        return "open_four" if is_straight else "double_four"
 
     def find_three(self, line, at):
         better = self.find_four(line, at)
@@ -80,8 +95,8 @@ class SlowLines:
         return "one" if "two" in made else "nothing"
 
 
-def with_stone(line, cell):
-    return line[:cell] + "X" + line[cell + 1 :]
+def with_stone(line, cell, stone="X"):
+    return line[:cell] + stone + line[cell + 1 :]
 
 
 def with_one_more(line):
@@ -123,6 +138,7 @@ def countings(rules):
         "freestyle": ("free", "free"),
         "standard": ("exact", "exact"),
         "renju": ("renju", "free"),
+        "caro": ("caro", "caro"),
     }
     return by_rule[gomoku.rule_name(rules.rule)]
 
@@ -142,10 +158,11 @@ class SlowBoard:
 
     def __init__(self, game):
         rows, columns, self.connect = game.rows, game.columns, game.connect
-        exactly = game.rule != 0
+        exactly, self.is_caro = game.rule == gomoku.STANDARD, game.rule == gomoku.CARO
         self.all = (1 << (rows * columns)) - 1
         self.segments = []
-        """Cells that make five; and those at its ends, where the winner has no stone."""
+        """Cells that make five; and those at its ends, where the winner has no stone, or (caro) the
+        other side not both."""
         for row in range(rows):
             for column in range(columns):
                 for down, right in DIRECTIONS:
@@ -157,13 +174,15 @@ class SlowBoard:
                         for r, c in places
                     ]
                     if all(masks[1:-1]):
-                        ends = masks[0] | masks[-1] if exactly else 0
+                        is_inner = masks[0] and masks[-1]
+                        counts = exactly or (self.is_caro and is_inner)
+                        ends = masks[0] | masks[-1] if counts else 0
                         self.segments.append((sum(masks[1:-1]), ends))
         self.lines = [
             [line_cells(rows, columns, cell, direction) for direction in range(4)]
             for cell in range(rows * columns)
         ]
-        self.slow = SlowLines(self.connect, "exact" if exactly else "free")
+        self.slow = SlowLines(self.connect, countings(game)[0])
         self.by_fours = cache(self.by_fours)
         self.by_threats = cache(self.by_threats)
 
@@ -172,7 +191,8 @@ class SlowBoard:
         found = 0
         for cells, ends in self.segments:
             missing = cells & ~own
-            if missing & (missing - 1) == 0 and not (missing & other or ends & own):
+            is_barred = ends and not ends & ~other if self.is_caro else ends & own
+            if missing & (missing - 1) == 0 and not (missing & other or is_barred):
                 found |= missing
         return found
 
@@ -189,14 +209,12 @@ class SlowBoard:
         """Whether `own`, to move, wins by continuous fours: every reply to every four is tried."""
         if self.fives(own, other):
             return True
-        threatened = self.fives(other, own)
         for attack in bits(self.near_fours(own, other)):
             after = own | attack
-            fives = self.fives(after, other)
-            if threatened & ~attack or not fives:
+            if self.fives(other, after) or not self.fives(after, other):
                 continue
             replies = bits(self.all & ~(after | other))
-            if all(fives & ~reply or self.by_fours(after, other | reply) for reply in replies):
+            if all(self.by_fours(after, other | reply) for reply in replies):
                 return True
         return False
 
@@ -205,7 +223,7 @@ class SlowBoard:
         own |= 1 << cell
         for cells, at in self.lines[cell]:
             line = "".join(
-                "X" if own >> place & 1 else "#" if other >> place & 1 else "." for place in cells
+                "X" if own >> place & 1 else "O" if other >> place & 1 else "." for place in cells
             )
             if self.slow.classify(line, at) in THREATS:
                 return True
@@ -214,7 +232,14 @@ class SlowBoard:
     def two_fives(self, own, other):
         """The empty cells where a stone of `own` makes two fives possible at once."""
         cells = bits(self.near_fours(own, other))
-        return sum(cell for cell in cells if self.fives(own | cell, other).bit_count() > 1)
+        return sum(cell for cell in cells if self.stands(own | cell, other))
+
+    def stands(self, own, other):
+        """Whether `own` can make five, whatever one stone the other side adds."""
+        fives = self.fives(own, other)
+        if not self.is_caro or not fives:
+            return fives.bit_count() > 1
+        return all(self.fives(own, other | cell) for cell in bits(self.all & ~(own | other)))
 
     def by_threats(self, own, other):
         """Whether `own`, to move, wins by continuous threats: every reply to each is tried.
@@ -227,10 +252,10 @@ class SlowBoard:
         threatened = self.fives(other, own)
         doubles = self.two_fives(own, other)
         if doubles and not threatened:
-            return True  # two fives, of which the other side can stop one
+            return True  # more fives than the other side can stop
         for attack in bits(self.all & ~(own | other)):
             after = own | attack
-            if threatened & ~attack:
+            if self.fives(other, after):
                 continue
             if not threatened and not self.threatens(own, other, attack.bit_length() - 1):
                 continue
@@ -238,9 +263,7 @@ class SlowBoard:
             if not fives and not self.two_fives(after, other):
                 continue
             replies = list(bits(self.all & ~(after | other)))
-            if replies and all(
-                fives & ~reply or self.by_threats(after, other | reply) for reply in replies
-            ):
+            if replies and all(self.by_threats(after, other | reply) for reply in replies):
                 return True
         return False
 

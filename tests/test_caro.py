@@ -5,10 +5,11 @@ import re
 import numpy as np
 import pytest
 from environments import JIT, random_states
-from gomoku_oracles import line_cells
+from gomoku_oracles import line_cells, random_positions
 
-from agents import RHMCTS, UCT, GomokuEngine
+from agents import RHMCTS, UCT, GomokuEngine, Gomokupert
 from agents.core.knowledge import knowledge_of
+from agents.knowledge.gomoku import board
 from agents.knowledge.gomoku.threats import vcf, vct
 from agents.planning.view import planner_view
 from agents.solvers.solver import value
@@ -219,16 +220,61 @@ def test_a_solver_proves_the_value():
         assert value(env) == slow_value(env.state)
 
 
-def test_those_that_look_for_patterns_refuse_it():
-    for options in ({}, {"opening": "swap"}):
-        env = gomoku_v0.env(rule="caro", **options)
-        env.reset(options={"moves": "h8 h9 i8 i9"})
-        for ask in (
-            *(vcf, vct, RHMCTS(10).act, UCT(10, threats=True).act),
-            GomokuEngine(depth=1).act,
-        ):
-            with pytest.raises(ValueError, match="for patterns, got caro"):
-                ask(env)
-        view = planner_view(env, "auto")
-        assert knowledge_of(view.game).sure_win(view) is None
-        assert env.unwrapped.is_legal(UCT(10, playout="decisive", seed=1).act(env))
+# ---- those that look for patterns ----------------------------------------------------------------
+
+
+def stops_of(game, state, side):
+    out = np.zeros(game.num_actions(), np.int32)
+    return set(out[: board.list_stops(game, state, side, out)].tolist())
+
+
+def test_a_four_with_a_stone_at_its_end_can_be_answered_beyond_it():
+    game = board.new(gomoku.new(9, rule="caro"))
+    moves = notation.parse_moves(game.rules, "b5 a5 c5 a9 d5 i9 e5")
+    state = board.state_of(game, notation.play(game.rules, moves))
+    assert {game.rules.action_text(cell) for cell in stops_of(game, state, 0)} == {"f5", "g5"}
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("size", [(7, 4), (9, 5)])
+def test_what_stops_a_five_is_what_the_rules_say(size):
+    rules = gomoku.new(*size, "caro")
+    game, counts = board.new(rules), set()
+    for plain in random_positions(rules, 300 if JIT else 20, seed=4, least=10):
+        state = board.state_of(game, plain)
+        empty = [cell for cell in range(rules.num_actions()) if rules.owner(plain, cell) == EMPTY]
+        for side in range(2):
+            if not any(rules.wins_at(plain, side, cell) for cell in empty):
+                assert stops_of(game, state, side) == set()
+                continue
+            expected = set()
+            for stone in empty:
+                after = base.clone(rules, plain)
+                rules.place(after, stone, 1 - side)
+                if not any(rules.wins_at(after, side, cell) for cell in empty if cell != stone):
+                    expected.add(stone)
+            before = state.tobytes()
+            assert stops_of(game, state, side) == expected
+            assert state.tobytes() == before
+            counts.add(len(expected))
+    assert not JIT or counts >= {0, 1, 2}
+
+
+@pytest.mark.parametrize(
+    "route", [pytest.param("compiled", marks=pytest.mark.compiled), "interpreted"]
+)
+def test_agents_know_that_a_five_can_be_blocked(route):
+    env = gomoku_v0.env(board_size=9, rule="caro")
+    env.reset(options={"moves": "b5 a5 c5 a9 d5 i9 e5"})
+    game = env.unwrapped.game
+    trees = (RHMCTS(10, route=route), Gomokupert(5, route=route)) if route == "interpreted" else ()
+    for agent in (GomokuEngine(depth=2, route=route), *trees):
+        assert game.action_text(agent.act(env)) in ("f5", "g5")
+    env.reset(options={"moves": "d5 a1 e5 c2 f5 i9"})  # an open three
+    line = vct(env, route=route)
+    assert vcf(env, route=route) == line
+    assert len(line) == 3
+    for agent in (GomokuEngine(depth=2, route=route), UCT(10, threats=True, route=route)):
+        assert agent.act(env) in line
+    view = planner_view(env, route)
+    assert knowledge_of(view.game).sure_win(view).player == 0

@@ -8,13 +8,11 @@ from test_gomoku_engine import random_env
 from agents import Gomokupert
 from agents.knowledge.gomoku import valued
 from agents.knowledge.gomoku.engine_memory import UNDECIDED, WIN, Rules, new_engine, shown_value
-from agents.knowledge.gomoku.engine_search import forced_cell, sure_value
+from agents.knowledge.gomoku.engine_search import list_forced, sure_value
 from agents.knowledge.gomoku.gomokupert import EngineLeaf, LearntPrior
 from agents.planning.view import planner_view
 from agents.search.tree import ROOT, children
-from hexenv import gomoku_v0
 from hexenv.games import base
-from hexenv.games.base import NO_ACTION
 
 
 def valued_position(env):
@@ -63,8 +61,9 @@ def value_by_hand(game, state, depth, ply=1):
     sure = sure_value(game, state, player, ply)
     if sure != UNDECIDED:
         return sure
-    moves = [forced_cell(game, state, player)]
-    if moves == [NO_ACTION]:
+    out = np.zeros(game.num_actions(), np.int32)
+    moves = out[: list_forced(game, state, player, out)].tolist()
+    if not moves:
         if depth == 0:
             return game.balance(state, player)
         moves = [cell for cell in base.legal_actions(game, state) if is_near(game, state, cell)]
@@ -77,11 +76,14 @@ def value_by_hand(game, state, depth, ply=1):
     return max(found)
 
 
-@pytest.mark.parametrize(("depth", "positions"), [(0, 6), (1, 6), (2, 1)])
-def test_a_leaf_is_worth_its_minimax_value(depth, positions):
+@pytest.mark.parametrize(
+    ("depth", "positions", "rule"),
+    [(0, 6, "freestyle"), (1, 6, "freestyle"), (2, 1, "freestyle"), (1, 6, "caro")],
+)
+def test_a_leaf_is_worth_its_minimax_value(depth, positions, rule):
     rng = np.random.default_rng(8)
     for _ in range(positions):
-        game, root = valued_position(random_env(rng, plies=8, size=7))
+        game, root = valued_position(random_env(rng, rule, plies=8, size=7))
         plain = Rules(*[False] * len(Rules._fields))
         leaf = EngineLeaf(depth)._replace(engine=new_engine(game, 1 << 10, plain))
         value = value_by_hand(game, root, depth)
@@ -97,10 +99,3 @@ def test_the_same_seed_and_position_give_the_same_search_after_any_other():
     second.reset(4)
     assert first.act(env) == second.act(env)
     np.testing.assert_array_equal(first.statistics.values, second.statistics.values)
-
-
-def test_caro_is_refused():
-    env = gomoku_v0.env(rule="caro")
-    env.reset()
-    with pytest.raises(ValueError, match="caro"):
-        Gomokupert(10).act(env)

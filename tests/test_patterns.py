@@ -19,34 +19,44 @@ from agents.knowledge.gomoku import board
 from hexenv.compiled import CompiledFunction, kernel
 from hexenv.games import base, gomoku, notation
 from hexenv.games.gomoku import renju
-from hexenv.games.gomoku.patterns import EXACT, FREE, PATTERNS, RENJU, pattern_table
+from hexenv.games.gomoku.patterns import CARO, EXACT, FREE, PATTERNS, RENJU, pattern_table
 
-COUNTINGS = {"free": FREE, "exact": EXACT, "renju": RENJU}
+COUNTINGS = {"free": FREE, "exact": EXACT, "renju": RENJU, "caro": CARO}
 
 
 # ---- the table -----------------------------------------------------------------------------------
 
 
-def window_text(number, connect):
-    """A window by its number in the table: digits 0, 1, 2 from the left, without the middle."""
-    text = "".join(".X#"[number // 3**place % 3] for place in range(2 * connect))
-    return f"{text[:connect]}X{text[connect:]}"
+def window_text(number, connect, border):
+    """A window by its number in the table: digits 0, 1, 2 from the left, without the middle.
+
+    What is in the way is ``|``, the border, if it is the first on a side and `border` says so.
+    """
+    text = "".join(".XO"[number // 3**place % 3] for place in range(2 * connect))
+    left, right = text[:connect], text[connect:]
+    if border & 1:
+        left = left[::-1].replace("O", "|", 1)[::-1]
+    if border & 2:
+        right = right.replace("O", "|", 1)
+    return f"{left}X{right}"
 
 
-def bits_of(text, symbol):
-    return sum(1 << place for place, found in enumerate(text) if found == symbol)
+def bits_of(text, symbols):
+    return sum(1 << place for place, found in enumerate(text) if found in symbols)
 
 
 def classify(connect, counting, text):
     """The name of the class that the table has for a window."""
     table = pattern_table(connect, COUNTINGS[counting])
-    return PATTERNS[table.classify(bits_of(text, "X"), bits_of(text, "#"))]
+    blocked = bits_of(text, "O|")
+    border = table.border_of(blocked, bits_of(text, "|")) if counting == "caro" else 0
+    return PATTERNS[table.classify(bits_of(text, "X"), blocked, border)]
 
 
 def window(line, at, connect):
     """The window around a place of a line; what is no stone and not empty is in the way."""
-    beyond = "#" * connect
-    text = beyond + "".join(cell if cell in "X." else "#" for cell in line) + beyond
+    beyond = "|" * connect
+    text = beyond + line + beyond
     return text[at : at + 2 * connect + 1]
 
 
@@ -55,15 +65,16 @@ def window(line, at, connect):
 def test_every_window_is_classified_by_the_definitions(connect, counting):
     slow = SlowLines(connect, counting)
     table = pattern_table(connect, COUNTINGS[counting])
-    texts = [window_text(number, connect) for number in range(3 ** (2 * connect))]
+    numbers, borders = range(3 ** (2 * connect)), range(len(table.classes))
+    texts = [window_text(number, connect, border) for border in borders for number in numbers]
     expected = [slow.classify(text, connect) for text in texts]
     wrong = [
         (text, PATTERNS[found], name)
-        for text, found, name in zip(texts, table.classes, expected, strict=True)
+        for text, found, name in zip(texts, table.classes.ravel(), expected, strict=True)
         if PATTERNS[found] != name
     ]
     assert wrong == []
-    names = set(PATTERNS) - ({"overline"} if counting == "free" else set())
+    names = set(PATTERNS) - ({"overline"} if counting in ("free", "caro") else set())
     if connect == 4:
         names -= {"one", "open_one"}  # one stone of four is a two
     if connect == 3:
@@ -213,6 +224,8 @@ BOARDS = {
     "7-connect-6-standard": gomoku.new(7, 6, "standard"),
     "15-renju": gomoku.new(15, rule="renju"),
     "7-renju": gomoku.new(7, rule="renju"),
+    "9-caro": gomoku.new(9, rule="caro"),
+    "6x8-connect-4-caro": gomoku.new((6, 8), 4, rule="caro"),
     "9-renju-loses": gomoku.new(9, rule="renju", forbidden="loses"),
 }
 over_boards = pytest.mark.parametrize(
@@ -346,10 +359,10 @@ class SlowCells:
 
     def classes(self, owners, side, cell):
         """The four classes of a stone of a side: owners is a list, with something else at -1."""
-        symbols = {base.EMPTY: ".", side: "X"}
+        symbols = {base.EMPTY: ".", side: "X", None: "|"}
         found = []
         for window in self.cells[cell]:
-            text = "".join([symbols.get(owners[place], "#") for place in window])
+            text = "".join([symbols.get(owners[place], "O") for place in window])
             text = with_stone(text, self.rules.connect)
             found.append(self.slow[side].classify(text, self.rules.connect))
         return found

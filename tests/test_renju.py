@@ -270,7 +270,7 @@ def test_windows_have_the_classes_of_the_table():
         stones = rng.choice(3, 11, p=(0.45, 0.45, 0.1))
         own = int((stones == 1) @ (1 << np.arange(11))) | renju.STONE
         free = int((stones == 0) @ (1 << np.arange(11))) & ~renju.STONE
-        found = table.classify(own, renju.WINDOW & ~own & ~free)
+        found = table.classify(own, renju.WINDOW & ~own & ~free, 0)
         length, fours = renju.row_length(own), renju.count_fours(own, free)
         points = renju.straight_four_points(own, free)
         met.add(found)

@@ -39,8 +39,15 @@ from hexenv.games.gomoku.patterns import (
     PatternTable,
     pattern_table,
 )
+from hexenv.games.gomoku.patterns import CARO as CARO_COUNTING
 from hexenv.games.gomoku.patterns import RENJU as RENJU_COUNTING
-from hexenv.games.gomoku.stone_lines import MAX_SIZE, NUM_LINES, line_through
+from hexenv.games.gomoku.stone_lines import (
+    MAX_SIZE,
+    NUM_LINES,
+    line_through,
+    set_stone,
+    take_stone,
+)
 
 QUIET: Final = 0
 MAKES_THREE: Final = 1
@@ -299,7 +306,6 @@ class PatternGame(NamedTuple):
             for side in range(2):
                 table = self.first if side == 0 else self.second
                 reach = table.reach
-                mask = (2 << (2 * reach)) - 1
                 own = int(state.lines[side, line]) << reach
                 free = (inside & ~int(state.lines[1 - side, line])) << reach
                 for sign in (-1, 1):
@@ -307,10 +313,23 @@ class PatternGame(NamedTuple):
                         at = bit + sign * distance
                         if not (free >> (at + reach)) & 1:
                             break  # no window reaches past the other side's stone, or the border
-                        found = table.classify(own >> at & mask, ~free >> at & mask)
+                        found = self.class_at(table, own, free, inside, at)
                         is_stone = (own >> (at + reach)) & 1
                         place = cell + sign * distance * stride
                         self.note_pattern(state, side, place, direction, found, is_stone)
+
+    def class_at(self, table: PatternTable, own: int, free: int, inside: int, at: int) -> int:
+        """The class of a cell, a bit of a line.
+
+        `own` are the side's stones, and `free` all cells but the other side's stones, both moved by
+        the table's reach; `inside` are the cells of the board.
+        """
+        mask = (2 << (2 * table.reach)) - 1
+        blocked = ~free >> at & mask
+        border = 0
+        if self.rules.has_blocked_fives():
+            border = table.border_of(blocked, ~(inside << table.reach) >> at & mask)
+        return table.classify(own >> at & mask, blocked, border)
 
     def note_pattern(
         self, state: State, side: int, cell: int, direction: int, found: int, is_stone: int
@@ -350,14 +369,12 @@ class PatternGame(NamedTuple):
                 if owner == 1 - side:
                     continue
                 table = self.first if side == 0 else self.second
-                reach = table.reach
-                mask = (2 << (2 * reach)) - 1
                 code = 0
                 for direction in range(4):
                     line, bit, inside, _ = line_at(direction, row, column, rows, columns)
-                    own = int(state.lines[side, line]) << reach
-                    free = (inside & ~int(state.lines[1 - side, line])) << reach
-                    found = table.classify(own >> bit & mask, ~free >> bit & mask)
+                    own = int(state.lines[side, line]) << table.reach
+                    free = (inside & ~int(state.lines[1 - side, line])) << table.reach
+                    found = self.class_at(table, own, free, inside, bit)
                     code |= found << (4 * direction)
                 if owner == EMPTY:
                     state.codes[side, cell] = code
@@ -369,16 +386,10 @@ class PatternGame(NamedTuple):
 
 
 def new(rules: Gomoku, scores: NDArray[np.int64] = PUBLISHED) -> PatternGame:
-    """The game with patterns, whose points are those of `points_array`.
-
-    Raises:
-        ValueError: If the rule is caro, in which a stone blocks and the border does not: windows do
-            not tell them apart.
-    """
-    if rules.rule == CARO:
-        raise ValueError("expected a rule of freestyle, standard, renju, for patterns, got caro")
-    first = {FREESTYLE: FREE, STANDARD: EXACT}.get(rules.rule, RENJU_COUNTING)
-    second = EXACT if rules.rule == STANDARD else FREE
+    """The game with patterns, whose points are those of `points_array`."""
+    counts = {FREESTYLE: FREE, STANDARD: EXACT, CARO: CARO_COUNTING}
+    first = counts.get(rules.rule, RENJU_COUNTING)
+    second = FREE if first == RENJU_COUNTING else first
     start = np.zeros(1, PatternGame.state_dtype).view(np.recarray)
     game = PatternGame(
         rules,
@@ -432,6 +443,63 @@ def find_kind(game: Any, state: State, side: int, kind: int, start: int) -> int:
         if game.kind(state, side, cell) == kind:
             return cell
     return NO_ACTION
+
+
+@kernel
+def find_stop(game: Any, state: State, side: int, start: int) -> int:
+    """The first cell from `start` on where the other side stops all fives that `side` can make.
+
+    `NO_ACTION` if there is none, or there is no five. Only in caro there may be several: a stone at
+    the end of a five may stop it as well.
+    """
+    fives = state.counts[side, WINS]
+    if fives == 0:
+        return NO_ACTION
+    if not game.rules.has_blocked_fives():
+        cell = find_kind(game, state, side, WINS, start) if fives == 1 else NO_ACTION
+        is_stop = cell != NO_ACTION and game.allows(state, 1 - side, cell)
+        return cell if is_stop else NO_ACTION
+    five = find_kind(game, state, side, WINS, 0)
+    for cell in range(start, game.num_actions()):
+        if (cell == five or are_near(game, five, cell)) and stops_all(game, state, side, cell):
+            return cell
+    return NO_ACTION
+
+
+@kernel
+def are_near(game: Any, one: int, other: int) -> bool:
+    """Whether two cells are on a line, and no further from another than an end from its five."""
+    row, column = row_and_column(one, game.rules.columns)
+    down, right = row_and_column(other, game.rules.columns)
+    down, right = abs(down - row), abs(right - column)
+    return max(down, right) <= game.rules.connect and (down == right or min(down, right) == 0)
+
+
+@kernel
+def stops_all(game: Any, state: State, side: int, cell: int) -> bool:
+    """Whether `side` makes no five any more once the other side has an empty cell (caro)."""
+    if game.owner(state, cell) != EMPTY:
+        return False
+    row, column = row_and_column(cell, game.rules.columns)
+    lines = state.lines[1 - side]
+    set_stone(lines, row, column)
+    five = find_kind(game, state, side, WINS, 0)
+    while five != NO_ACTION and (five == cell or not game.rules.wins_at(state, side, five)):
+        five = find_kind(game, state, side, WINS, five + 1)
+    take_stone(lines, row, column)
+    return five == NO_ACTION
+
+
+@kernel
+def list_stops(game: Any, state: State, side: int, out: Actions) -> int:
+    """All of `find_stop`; how many."""
+    count = 0
+    cell = find_stop(game, state, side, 0)
+    while cell != NO_ACTION:
+        out[count] = cell
+        count += 1
+        cell = find_stop(game, state, side, cell + 1)
+    return count
 
 
 @kernel

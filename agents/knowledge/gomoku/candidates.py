@@ -32,7 +32,9 @@ from agents.knowledge.gomoku.board import (
     WINS,
     PatternGame,
     count_kinds,
+    find_stop,
     list_kinds,
+    list_stops,
 )
 from agents.knowledge.gomoku.threat_search import (
     Scratch,
@@ -43,7 +45,7 @@ from agents.knowledge.gomoku.threat_search import (
 )
 from agents.search.knowledge import all_covered, list_legal
 from hexenv.compiled import compiled, kernel
-from hexenv.games.base import Actions, State
+from hexenv.games.base import NO_ACTION, Actions, State
 
 ALL_HEURISTICS: Final = "1234567"
 ALL_BITS: Final = 0b11111110
@@ -115,6 +117,9 @@ def list_urgent(game: Any, state: State, heuristics: int, scratch: Scratch, out:
     if urgent == WINS:
         return min(1, list_kinds(game, state, player, WINS, WINS, out))
     if urgent == -WINS:
+        count = list_stops(game, state, other, out)
+        if count > 0:
+            return count
         count = list_kinds(game, state, other, WINS, WINS, out)
         return keep_allowed(game, state, player, count, out)
     if urgent == OPENS_FOUR:
@@ -238,7 +243,7 @@ def evaluate_board(game: Any, state: State, scale: float) -> float:
     if state.counts[player, WINS] > 0:
         return 1.0
     fives = state.counts[other, WINS]
-    if fives > 1:
+    if fives > 1 and find_stop(game, state, other, 0) == NO_ACTION:
         return -1.0
     if fives == 0 and has_allowed(game, state, player, TWO_FOURS, OPENS_FOUR):
         return 1.0

@@ -46,11 +46,11 @@ compiled_line: Final = CompiledFunction(note_line, "the Gomoku engine")
 
 
 class GomokuEngine(SeededAgent):
-    """Alpha-beta with all that strong engines add, over patterns; for stones in a row, but caro.
+    """Alpha-beta with all that strong engines add, over patterns; for stones in a row.
 
     It looks one ply deep, then two, and so on (`agents.knowledge.gomoku.engine_search`), and
-    evaluates positions by what was learnt of their patterns (`agents.knowledge.gomoku.valued`). It
-    keeps its table of positions from move to move.
+    evaluates positions by what was learnt of their patterns (`agents.knowledge.gomoku.valued`; in
+    caro, of those of freestyle). It keeps its table of positions from move to move.
 
     Sources:
         Marsland, "A review of game-tree pruning", ICCA Journal 9, 1986.
@@ -78,8 +78,7 @@ class GomokuEngine(SeededAgent):
         on_slice: As in `agents.mcts.tree_search.TreeSearchAgent`.
 
     Raises:
-        ValueError: If a parameter is out of its range, or the game is not won by stones in a row,
-            or it is caro.
+        ValueError: If a parameter is out of its range, or the game is not won by stones in a row.
     """
 
     name = "gomoku-engine"

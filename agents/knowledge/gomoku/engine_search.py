@@ -23,6 +23,8 @@ from agents.knowledge.gomoku.board import (
     WINS,
     count_kinds,
     find_kind,
+    find_stop,
+    list_stops,
 )
 from agents.knowledge.gomoku.candidates import has_allowed, nearby_columns
 from agents.knowledge.gomoku.engine_memory import (
@@ -48,7 +50,7 @@ from agents.knowledge.gomoku.engine_memory import (
 )
 from agents.knowledge.gomoku.threat_search import list_defences, search_fours
 from hexenv.compiled import kernel
-from hexenv.games.base import NO_ACTION, State
+from hexenv.games.base import NO_ACTION, Actions, State
 
 MOST_FOURS_TRIED: Final = 200
 """Fours of one search for a win by them;"""
@@ -166,18 +168,17 @@ def open_in_play(game: Any, engine: Engine, ply: int) -> int:
     node, state = engine.nodes[ply], engine.states[ply]
     player = game.to_play(state)
     other = 1 - player
-    forced = forced_cell(game, state, player)
-    if forced != NO_ACTION:
-        node.depth += 1
+    forced = list_forced(game, state, player, engine.moves[ply])
+    if forced > 0:
+        node.depth = node.depth + 1 if forced == 1 else max(node.depth, 1)
     first = NO_ACTION
     if engine.rules.table:
         value, first = look_up(game, engine, ply)
         if value != UNDECIDED and ply > 0:
             return value
-    if forced != NO_ACTION:
-        engine.moves[ply, 0] = forced
-        engine.promise[ply, 0] = 0
-        node.count = 1
+    if forced > 0:
+        node.count = forced
+        set_promise(game, engine, ply, first)
         return UNDECIDED
     node.static = limited(game.balance(state, player))
     is_threatened = has_allowed(game, state, other, TWO_FOURS, OPENS_FOUR)
@@ -202,13 +203,16 @@ def open_in_play(game: Any, engine: Engine, ply: int) -> int:
 
 
 @kernel
-def forced_cell(game: Any, state: State, player: int) -> int:
-    """The only move, to make five or to stop it; `NO_ACTION` if there is none."""
-    for side in (player, 1 - player):
-        if state.counts[side, WINS] > 0:
-            cell = find_kind(game, state, side, WINS, 0)
-            return cell if game.allows(state, player, cell) else NO_ACTION
-    return NO_ACTION
+def list_forced(game: Any, state: State, player: int, out: Actions) -> int:
+    """The only moves, one that makes five or those that stop all fives of the other side."""
+    if state.counts[player, WINS] > 0:
+        out[0] = find_kind(game, state, player, WINS, 0)
+        return 1
+    count = list_stops(game, state, 1 - player, out)
+    if count > 0 or state.counts[1 - player, WINS] == 0:
+        return count
+    out[0] = find_kind(game, state, 1 - player, WINS, 0)  # all is lost
+    return int(game.allows(state, player, int(out[0])))
 
 
 @kernel
@@ -223,12 +227,9 @@ def sure_value(game: Any, state: State, player: int, ply: int) -> int:
     other = 1 - player
     if state.counts[player, WINS] > 0:
         return WIN - ply - 1
-    fives = state.counts[other, WINS]
-    if fives > 1:
-        return ply + 2 - WIN
-    if fives == 1:
-        cell = find_kind(game, state, other, WINS, 0)
-        return UNDECIDED if game.allows(state, player, cell) else ply + 2 - WIN
+    if state.counts[other, WINS] > 0:
+        is_lost = find_stop(game, state, other, 0) == NO_ACTION
+        return ply + 2 - WIN if is_lost else UNDECIDED
     if has_allowed(game, state, player, TWO_FOURS, OPENS_FOUR):
         return WIN - ply - 3
     return UNDECIDED

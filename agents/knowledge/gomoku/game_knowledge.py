@@ -18,7 +18,7 @@ from agents.search.evaluator import Evaluator
 from agents.search.knowledge import NoKnowledge
 from agents.search.variant import Variant
 from agents.solvers.exhaustive import LineTactics
-from hexenv.games.gomoku import CARO, Gomoku
+from hexenv.games.gomoku import Gomoku
 from hexenv.games.gomoku.openings import is_opening
 from hexenv.games.tictactoe import TicTacToe
 
@@ -69,8 +69,8 @@ class GomokuKnowledge(GameKnowledge):
         return PlainEvaluator(evaluator)
 
     def sure_win(self, view: View) -> SureWin | None:
-        """A win of the player to move by threats; none is looked for in caro."""
-        if is_opening(view.game, view.root) or getattr(view.game, "rule", None) == CARO:
+        """A win of the player to move by threats."""
+        if is_opening(view.game, view.root):
             return None
         looked = self.search_view(view)
         line = self.win_finder(looked).solve(looked.root, THREATS, seconds=THREAT_SECONDS)

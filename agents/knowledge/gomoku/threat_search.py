@@ -18,14 +18,17 @@ from agents.knowledge.gomoku.board import (
     TWO_FOURS,
     WINS,
     PatternGame,
+    are_near,
     count_kinds,
     find_kind,
+    find_stop,
     list_fours,
     list_kinds,
+    list_stops,
     makes_four,
 )
 from hexenv.compiled import compiled, kernel
-from hexenv.games.base import NO_ACTION, Actions, State
+from hexenv.games.base import EMPTY, NO_ACTION, Actions, State
 from hexenv.games.gomoku.patterns import NOTHING
 
 MOST_FOURS: Final = 100
@@ -108,12 +111,12 @@ def list_attacks(game: Any, state: State, side: int, least_beside: int, out: Act
     if state.counts[other, WINS] == 0:
         count = list_fours(game, state, side, out)
         return keep_building(game, state, side, least_beside, count, out)
-    if state.counts[other, WINS] == 1:
-        cell = find_kind(game, state, other, WINS, 0)
-        if makes_four(game.kind(state, side, cell)) and game.allows(state, side, cell):
-            out[0] = cell
-            return 1
-    return 0
+    found, count = 0, list_stops(game, state, other, out)
+    for i in range(count):
+        if makes_four(game.kind(state, side, int(out[i]))):
+            out[found] = out[i]
+            found += 1
+    return found
 
 
 @kernel
@@ -198,17 +201,20 @@ def try_four(game: Any, search: FourSearch, depth: int, side: int) -> int:
     if state.counts[other, WINS] > 0 or state.counts[side, WINS] == 0:
         return -1
     answer = find_kind(game, state, side, WINS, 0)
-    five = NO_ACTION
-    if state.counts[side, WINS] > 1:
-        five = find_kind(game, state, side, WINS, answer + 1)
+    stop = find_stop(game, state, side, 0)
+    if stop != NO_ACTION and (
+        stop != answer or find_stop(game, state, side, stop + 1) != NO_ACTION
+    ):
+        search.cut[depth] = True  # in caro, where the other side has a choice
+        return -1
     search.line[2 * depth] = cell
     search.line[2 * depth + 1] = answer
     if not game.allows(state, other, answer):
         return 2 * depth + 1
-    if five != NO_ACTION:
-        search.line[2 * depth + 2] = five
-        return 2 * depth + 3
     game.step(state, answer)
+    if stop == NO_ACTION:
+        search.line[2 * depth + 2] = find_kind(game, state, side, WINS, 0)
+        return 2 * depth + 3
     return 0 if not game.is_terminal(state) else -1
 
 
@@ -294,8 +300,9 @@ def list_defences(
     """What the defender can play against threats of two fives: all else loses.
 
     It has to stop every such threat: on its cell, or where one of the two fives would be; with
-    three fives only the cell itself will do. Or it is a four of his own. The kinds of threats are
-    from `least`, `TWO_FOURS` or `OPENS_FOUR`, to `most`; neither player can make five now.
+    three fives only the cell itself will do; in caro, wherever a stone makes less of it. Or it is a
+    four of his own. The kinds of threats are from `least`, `TWO_FOURS` or `OPENS_FOUR`, to `most`;
+    neither player can make five now.
 
     Returns:
         How many; -1 if there is no threat after all, as black may not play it (renju).
@@ -306,10 +313,13 @@ def list_defences(
     for cell in range(game.num_actions()):
         kind = game.kind(state, attacker, cell)
         if least <= kind <= most and game.allows(state, attacker, cell):
-            game.copy(state, trial)
-            game.put(trial, attacker, cell)
             threats += 1
             stops[cell] += 1
+            if game.rules.has_blocked_fives():
+                count_ends(game, state, attacker, cell, scratch)
+                continue
+            game.copy(state, trial)
+            game.put(trial, attacker, cell)
             if trial.counts[attacker, WINS] == 2:
                 one = find_kind(game, trial, attacker, WINS, 0)
                 stops[one] += 1
@@ -327,6 +337,17 @@ def list_defences(
 
 
 @kernel
+def count_ends(game: Any, state: State, attacker: int, threat: int, scratch: Scratch) -> None:
+    """Count in ``scratch.stops`` the other cells on which a stone makes less of a threat (caro)."""
+    trial = scratch.trial[0]
+    for cell in range(game.num_actions()):
+        if cell != threat and game.owner(state, cell) == EMPTY and are_near(game, threat, cell):
+            game.copy(state, trial)
+            game.put(trial, 1 - attacker, cell)
+            scratch.stops[cell] += not TWO_FOURS <= game.kind(trial, attacker, threat) <= OPENS_FOUR
+
+
+@kernel
 def list_threats(game: Any, state: State, side: int, out: Actions) -> int:
     """The moves of `side` that threaten something, the most promising last; how many.
 
@@ -334,8 +355,7 @@ def list_threats(game: Any, state: State, side: int, out: Actions) -> int:
     """
     other = 1 - side
     if state.counts[other, WINS] > 0:
-        out[0] = find_kind(game, state, other, WINS, 0)
-        return int(state.counts[other, WINS] == 1 and game.allows(state, side, int(out[0])))
+        return list_stops(game, state, other, out)
     return list_kinds(game, state, side, MAKES_THREE, OPENS_FOUR, out)
 
 
@@ -386,14 +406,14 @@ def enter_defence(game: Any, search: ThreatSearch, depth: int, side: int) -> int
         return NO_WIN
     moves = search.moves[depth]
     if fives > 0:
-        moves[0] = find_kind(game, state, side, WINS, 0)
-        search.waiting[depth] = 1
-        is_answered = fives == 1 and game.allows(state, 1 - side, int(moves[0]))
-        if not is_answered and fives > 1:
-            search.lines[depth, 0] = moves[0]
-            search.lines[depth, 1] = find_kind(game, state, side, WINS, int(moves[0]) + 1)
-            search.lengths[depth] = 2
-        return OPEN if is_answered else 2
+        search.waiting[depth] = list_stops(game, state, side, moves)
+        if search.waiting[depth] > 0:
+            return OPEN
+        five = find_kind(game, state, side, WINS, 0)
+        search.lines[depth, 0] = five
+        search.lines[depth, 1] = find_kind(game, state, side, WINS, five + 1)
+        search.lengths[depth] = 2 if fives > 1 else 0
+        return 2
     count = list_defences(game, state, side, TWO_FOURS, OPENS_FOUR, search.scratch, moves)
     search.waiting[depth] = count
     if count == 0:

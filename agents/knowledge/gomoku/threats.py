@@ -50,6 +50,8 @@ def vcf(
 ) -> list[int] | None:
     """A win of the player to move by continuous fours (VCF).
 
+    In caro, fours that can be answered in two ways are not tried.
+
     Args:
         env: An environment of Gomoku or TicTacToe in play. It is left as it was.
         nodes: About how many positions to search.

@@ -173,7 +173,8 @@ def code_numbers() -> NDArray[np.uint16]:
 
 @functools.cache
 def values_of(rule: str) -> Values:
-    """What was learnt of a rule."""
+    """What was learnt of a rule; for caro, of freestyle."""
+    rule = "freestyle" if rule == "caro" else rule
     _, arrays = FORMAT.read_arrays(FILE)
     return as_values({name: arrays[f"{rule}_{name}"] for name in Values._fields[1:]})
 
@@ -192,7 +193,7 @@ def as_values(arrays: Mapping[str, NDArray[Any]]) -> Values:
 @functools.lru_cache(maxsize=8)
 def valued_game(rules: Gomoku) -> ValuedGame:
     """The game of some rules, with the learnt values."""
-    return game_with(board.new(rules), values_of(rule_name(rules.rule)))  # refuses caro first
+    return game_with(board.new(rules), values_of(rule_name(rules.rule)))
 
 
 def game_with(plain: PatternGame, values: Values) -> ValuedGame:

@@ -121,6 +121,10 @@ class Gomoku(NamedTuple):
         """Whether renju forbids black the cell, which is empty or has the stone on it."""
         return self.verdict(state, cell) > renju.FIVE
 
+    def has_blocked_fives(self) -> bool:
+        """Whether stones at both ends keep a five from winning."""
+        return False
+
     def has_barred(self, state: State) -> bool:
         """Whether empty cells may be no legal actions: black is to move and they are masked."""
         return False
@@ -399,6 +403,9 @@ class Caro(Gomoku):
     """Gomoku by `CARO`; a class of its own, as `Renju` is."""
 
     __slots__ = ()
+
+    def has_blocked_fives(self) -> bool:
+        return True
 
     def has_won(self, lines: NDArray[np.uint32], player: int, row: int, column: int) -> bool:
         for direction in range(4):

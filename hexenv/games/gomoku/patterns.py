@@ -11,7 +11,7 @@ length a "four" is one stone short of winning, a "three" two stones, and so on.
 | `OVERLINE` | too many in a row, where the rule wants exactly five |
 | `OPEN_FOUR` | four in a row that become five at either end (a straight four) |
 | `DOUBLE_FOUR` | four with a gap, twice in one line: ``X.XXX.X`` becomes five in two ways |
-| `FOUR` | a four that becomes five in one way |
+| `FOUR` | a four that one stone of the other side stops |
 | `OPEN_THREE` | three in a row that become an open four |
 | `BROKEN_THREE` | three with a gap that become an open (or, but for renju, a double) four |
 | `THREE` | a three that becomes a four of any kind |
@@ -36,9 +36,12 @@ PATTERNS: Final = (
 NOTHING, ONE, OPEN_ONE, TWO, OPEN_TWO, THREE, BROKEN_THREE, OPEN_THREE = range(8)
 FOUR, DOUBLE_FOUR, OPEN_FOUR, FIVE, OVERLINE = range(8, 13)
 
-FREE, EXACT, RENJU = range(3)
+FREE, EXACT, RENJU, CARO = range(4)
 """What counts: `connect` or more in a row; exactly `connect`; so, and only open fours make threes
-(black in renju, who may not make two fours at once)."""
+(black in renju, who may not make two fours at once); `connect` without a stone of the other side at
+both ends, or more."""
+OPEN_ENDS, LEFT_BORDER, RIGHT_BORDER = range(3)
+"""What `PatternTable.border_of` adds up."""
 
 
 @compiled
@@ -53,27 +56,54 @@ class PatternTable(NamedTuple):
     """``(2 ** (2 * reach + 1),)``: a window's bits as the digits of a ternary number, without the
     cell in the middle."""
     classes: NDArray[np.uint8]
-    """``(3 ** (2 * reach),)``: the class by digits: 0 an empty cell, 1 an own stone, 2 neither."""
+    """``(1 or 4, 3 ** (2 * reach))``: the class by what `border_of` says in caro, and by digits: 0
+    an empty cell, 1 an own stone, 2 neither."""
 
-    def classify(self, own: int, blocked: int) -> int:
+    def classify(self, own: int, blocked: int, border: int) -> int:
         """The class of a window with these own stones, where no more go on the `blocked` cells."""
-        return int(self.classes[self.ternary[own] + 2 * self.ternary[blocked]])
+        return int(self.classes[border, self.ternary[own] + 2 * self.ternary[blocked]])
+
+    def border_of(self, blocked: int, outside: int) -> int:
+        """On which sides of the stone the first blocked cell is `outside`, beyond the border.
+
+        `LEFT_BORDER` is for the lower bits.
+        """
+        lower = (1 << self.reach) - 1
+        left, right = blocked & lower, blocked & ~lower
+        found = OPEN_ENDS
+        if left != 0 and left == outside & lower:
+            found += LEFT_BORDER
+        if right != 0 and right == outside & ~lower:
+            found += RIGHT_BORDER
+        return found
 
 
 @cache
 def pattern_table(connect: int, counting: int) -> PatternTable:
-    """The table for lines of `connect` stones, 3 to 6, counted as `FREE`, `EXACT` or `RENJU`."""
+    """The table for lines of `connect` stones, 3 to 6, counted as `FREE`, `EXACT` or so on."""
     windows = _Windows(connect)
-    five = windows.run >= connect if counting == FREE else windows.run == connect
-    ways = windows.count(five)
-    straight = (windows.run == connect - 1) & windows.at_ends(five)
+    fives = [windows.fives(counting, border) for border in range(4 if counting == CARO else 1)]
+    ways = [windows.count(five) for five in fives]
+    classes = [
+        _classes(windows, counting, five, windows.stand(ways, border))
+        for border, five in enumerate(fives)
+    ]
+    radius = connect - 1 if counting == FREE else connect
+    return PatternTable(connect, radius, _ternary(connect), np.stack(classes))
+
+
+def _classes(
+    windows: "_Windows", counting: int, five: NDArray[np.bool_], stands: NDArray[np.bool_]
+) -> NDArray[np.uint8]:
+    """The classes by digits, from the windows with five and with fours that no stone stops."""
+    straight = (windows.run == windows.reach - 1) & windows.at_ends(five)
     found = np.full(five.shape, NOTHING, np.uint8)
-    found[ways == 1] = FOUR
-    found[ways > 1] = DOUBLE_FOUR
-    found[straight] = OPEN_FOUR
+    found[windows.count(five) > 0] = FOUR
+    found[stands] = DOUBLE_FOUR
+    found[straight & stands] = OPEN_FOUR
     found[five] = FIVE
-    if counting != FREE:
-        found[windows.run > connect] = OVERLINE
+    if counting in (EXACT, RENJU):
+        found[windows.run > windows.reach] = OVERLINE
     is_new = found == NOTHING
     strong = found == OPEN_FOUR if counting == RENJU else np.isin(found, (OPEN_FOUR, DOUBLE_FOUR))
     fours = np.isin(found, (FOUR, DOUBLE_FOUR, OPEN_FOUR))
@@ -85,8 +115,7 @@ def pattern_table(connect: int, counting: int) -> PatternTable:
         closed = windows.count(found == fewer + 1) > 0
         found[is_new & closed] = fewer - 1
         found[is_new & (windows.count(np.isin(found, more)) > 0)] = fewer
-    radius = connect - 1 if counting == FREE else connect
-    return PatternTable(connect, radius, _ternary(connect), found)
+    return found
 
 
 class _Windows:
@@ -105,6 +134,28 @@ class _Windows:
         self.right = cast("NDArray[np.int64]", own[:, connect + 1 :].cumprod(axis=1).sum(axis=1))
         self.run: NDArray[np.int64] = self.left + 1 + self.right
         """How many stones in a row the one in the middle is part of."""
+
+    def fives(self, counting: int, border: int) -> NDArray[np.bool_]:
+        """Where the run wins; `border` as in `PatternTable.border_of`."""
+        if counting != CARO or border != OPEN_ENDS:
+            return self.run == self.reach if counting in (EXACT, RENJU) else self.run >= self.reach
+        rows, last = np.arange(self.size), 2 * self.reach
+        before = self.digits[rows, np.maximum(self.reach - self.left - 1, 0)]
+        behind = self.digits[rows, np.minimum(self.reach + self.right + 1, last)]
+        is_blocked = (before == 2) & (behind == 2)
+        return (self.run > self.reach) | ((self.run == self.reach) & ~is_blocked)
+
+    def stand(self, ways: list[NDArray[np.int64]], border: int) -> NDArray[np.bool_]:
+        """Where a five can be made, whatever one stone the other side adds.
+
+        `ways` has by `border` in how many ways a five can be made.
+        """
+        found = ways[border] > 0
+        for place in [*range(self.reach), *range(self.reach + 1, 2 * self.reach + 1)]:
+            left = ways[border & (RIGHT_BORDER if place < self.reach else LEFT_BORDER)]
+            stopped = np.roll(left == 0, -2 * self.weights[place])
+            found &= (self.digits[:, place] != 0) | ~stopped
+        return found
 
     def after(self, place: int, holds: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Where the place is empty, and something holds after an own stone there."""
