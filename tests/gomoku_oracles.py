@@ -206,17 +206,30 @@ class SlowBoard:
         return found
 
     def by_fours(self, own, other):
-        """Whether `own`, to move, wins by continuous fours: every reply to every four is tried."""
+        """Whether `own`, to move, wins by continuous fours: every reply to every four is tried.
+
+        In caro only fours count that are answered on one cell alone, that of the first five.
+        """
         if self.fives(own, other):
             return True
         for attack in bits(self.near_fours(own, other)):
             after = own | attack
-            if self.fives(other, after) or not self.fives(after, other):
+            fives = self.fives(after, other)
+            if self.fives(other, after) or not fives:
                 continue
-            replies = bits(self.all & ~(after | other))
-            if all(self.by_fours(after, other | reply) for reply in replies):
+            stops = self.stops(after, other, fives)
+            if self.is_caro and stops not in ([], [fives & -fives]):
+                continue
+            if all(self.by_fours(after, other | reply) for reply in stops):
                 return True
         return False
+
+    def stops(self, own, other, fives):
+        """The replies of `other` after which `own` makes no five, who can make these."""
+        replies = bits(self.all & ~(own | other))
+        if not self.is_caro:
+            return [reply for reply in replies if not fives & ~reply]
+        return [reply for reply in replies if not self.fives(own, other | reply)]
 
     def threatens(self, own, other, cell):
         """Whether a stone of `own` makes a four, an open or a broken three in a line."""
@@ -232,14 +245,12 @@ class SlowBoard:
     def two_fives(self, own, other):
         """The empty cells where a stone of `own` makes two fives possible at once."""
         cells = bits(self.near_fours(own, other))
-        return sum(cell for cell in cells if self.stands(own | cell, other))
+        return sum(cell for cell in cells if self.is_sure(own | cell, other))
 
-    def stands(self, own, other):
+    def is_sure(self, own, other):
         """Whether `own` can make five, whatever one stone the other side adds."""
         fives = self.fives(own, other)
-        if not self.is_caro or not fives:
-            return fives.bit_count() > 1
-        return all(self.fives(own, other | cell) for cell in bits(self.all & ~(own | other)))
+        return fives > 0 and not self.stops(own, other, fives)
 
     def by_threats(self, own, other):
         """Whether `own`, to move, wins by continuous threats: every reply to each is tried.

@@ -10,6 +10,7 @@ from gomoku_oracles import line_cells, random_positions
 from agents import RHMCTS, UCT, GomokuEngine, Gomokupert
 from agents.core.knowledge import knowledge_of
 from agents.knowledge.gomoku import board
+from agents.knowledge.gomoku.threat_search import enter_defence, new_threat_search
 from agents.knowledge.gomoku.threats import vcf, vct
 from agents.planning.view import planner_view
 from agents.solvers.solver import value
@@ -264,17 +265,42 @@ def test_what_stops_a_five_is_what_the_rules_say(size):
     "route", [pytest.param("compiled", marks=pytest.mark.compiled), "interpreted"]
 )
 def test_agents_know_that_a_five_can_be_blocked(route):
+    """Black makes five at f5 and at g5: one stone at g5 stops both."""
     env = gomoku_v0.env(board_size=9, rule="caro")
-    env.reset(options={"moves": "b5 a5 c5 a9 d5 i9 e5"})
+    env.reset(options={"moves": "b5 a5 c5 a9 g1 i9 d5 i1 g2 a1 g3 e9 e5 c9 g4"})
     game = env.unwrapped.game
     trees = (RHMCTS(10, route=route), Gomokupert(5, route=route)) if route == "interpreted" else ()
     for agent in (GomokuEngine(depth=2, route=route), *trees):
-        assert game.action_text(agent.act(env)) in ("f5", "g5")
-    env.reset(options={"moves": "d5 a1 e5 c2 f5 i9"})  # an open three
+        assert game.action_text(agent.act(env)) == "g5"
+    env.reset(options={"moves": "d5 b5 e5 i5 f5 a1"})  # as an open three, a stone stops both fives
+    assert vcf(env, route=route) is None
+    env.reset(options={"moves": "d5 a1 e5 c2 f5 i9"})
     line = vct(env, route=route)
-    assert vcf(env, route=route) == line
-    assert len(line) == 3
+    assert [game.action_text(action) for action in line][::2] in (["g5", "h5"], ["c5", "b5"])
     for agent in (GomokuEngine(depth=2, route=route), UCT(10, threats=True, route=route)):
         assert agent.act(env) in line
     view = planner_view(env, route)
     assert knowledge_of(view.game).sure_win(view).player == 0
+
+
+@pytest.mark.parametrize("moves", ["d5 a1 e5 i9 f6 a9 f7 i1", "a1 d5 i9 e5 a9 f6 i1 f7 e1"])
+def test_two_open_threes_are_a_proven_win_for_either_side(moves):
+    agent = GomokuEngine(depth=4, route="interpreted")
+    env = gomoku_v0.env(board_size=9, rule="caro")
+    env.reset(options={"moves": moves})
+    assert env.unwrapped.game.action_text(agent.act(env)) == "f5"
+    assert agent.statistics.proven == 1
+
+
+def test_a_line_of_threats_ends_with_a_five_that_wins():
+    rules = gomoku.new(11, rule="caro")
+    game = board.new(rules)
+    moves = "d11 b11 e11 i11 f11 a1 g11 c1 g10 e1 g9 i1 g8"
+    state = notation.play(rules, notation.parse_moves(rules, moves))
+    search = new_threat_search(game)
+    game.copy(board.state_of(game, state), search.stack[1])
+    assert enter_defence(game, search, 1, 0) > 0
+    assert search.lengths[1] == 2
+    for action in search.lines[1, :2]:
+        rules.step(state, int(action))
+    assert state.winner == 0

@@ -208,6 +208,28 @@ def test_patterns_by_hand(connect, text, expected):
         assert SlowLines(connect, counting).classify(line, at) == name
 
 
+BY_CARO = {
+    "OxXXXXO": "nothing",
+    "OxXXXX": "five",
+    "|xXXXXO": "five",
+    "OXXxXXXO": "five",  # six
+    "OxXXX": "four",
+    "XxXX": "open_four",
+    "XxXX.O": "four",  # one stone, in front of it, stops both fives
+    "O.XxXX.O": "four",
+    "|.XXXx.O": "four",
+    "|.XXXx.|": "open_four",
+    "X.XxX.X": "double_four",
+    "OX.XxX.XO": "four",  # as one in the first gap keeps the other five from winning
+}
+
+
+@pytest.mark.parametrize("text", BY_CARO)
+def test_patterns_of_caro_by_hand(text):
+    line, at = expand(text, 5)
+    assert classify(5, "caro", window(line, at, 5)) == BY_CARO[text]
+
+
 # ---- positions that know their patterns ----------------------------------------------------------
 
 

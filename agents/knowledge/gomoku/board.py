@@ -24,7 +24,7 @@ from hexenv.compiled import (
 from hexenv.compiled.bits import row_and_column
 from hexenv.games import base
 from hexenv.games.base import EMPTY, NO_ACTION, Actions, State
-from hexenv.games.gomoku import CARO, FREESTYLE, RENJU, STANDARD, Gomoku
+from hexenv.games.gomoku import CARO, FREESTYLE, RENJU, RENJU_LOSES, STANDARD, Gomoku
 from hexenv.games.gomoku.patterns import (
     BROKEN_THREE,
     DOUBLE_FOUR,
@@ -271,7 +271,7 @@ class PatternGame(NamedTuple):
 
     def bars(self, side: int) -> bool:
         """Whether the rules forbid this side some empty cells: black in renju."""
-        return self.rules.rule >= RENJU and side == 0
+        return self.rules.rule in (RENJU, RENJU_LOSES) and side == 0
 
     def allows(self, state: State, side: int, cell: int) -> bool:
         """Whether the rules let `side` have an empty cell."""
@@ -449,8 +449,8 @@ def find_kind(game: Any, state: State, side: int, kind: int, start: int) -> int:
 def find_stop(game: Any, state: State, side: int, start: int) -> int:
     """The first cell from `start` on where the other side stops all fives that `side` can make.
 
-    `NO_ACTION` if there is none, or there is no five. Only in caro there may be several: a stone at
-    the end of a five may stop it as well.
+    `NO_ACTION` if there is none, as renju may forbid it, or there is no five. Only in caro can
+    there be several: a stone at the end of a five may stop it as well.
     """
     fives = state.counts[side, WINS]
     if fives == 0:
@@ -468,7 +468,7 @@ def find_stop(game: Any, state: State, side: int, start: int) -> int:
 
 @kernel
 def are_near(game: Any, one: int, other: int) -> bool:
-    """Whether two cells are on a line, and no further from another than an end from its five."""
+    """Whether a stone on one cell may be at the end of a five that has the other one."""
     row, column = row_and_column(one, game.rules.columns)
     down, right = row_and_column(other, game.rules.columns)
     down, right = abs(down - row), abs(right - column)
@@ -498,8 +498,21 @@ def list_stops(game: Any, state: State, side: int, out: Actions) -> int:
     while cell != NO_ACTION:
         out[count] = cell
         count += 1
+        if not game.rules.has_blocked_fives():
+            break  # a look at the rest of the board takes time
         cell = find_stop(game, state, side, cell + 1)
     return count
+
+
+@kernel
+def has_other_stops(game: Any, state: State, side: int, cell: int) -> bool:
+    """Whether the other side can stop all fives of `side` on another cell than this."""
+    if not game.rules.has_blocked_fives():
+        return False  # the cell is that of a five
+    stop = find_stop(game, state, side, 0)
+    if stop == cell:
+        stop = find_stop(game, state, side, cell + 1)
+    return stop != NO_ACTION
 
 
 @kernel

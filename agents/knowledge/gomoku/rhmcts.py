@@ -7,7 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.core.options import NonNegative
-from agents.knowledge.gomoku.board import OPENS_FOUR, PUBLISHED, WINS, find_kind, load_points
+from agents.knowledge.gomoku.board import (
+    OPENS_FOUR,
+    PUBLISHED,
+    WINS,
+    find_kind,
+    find_stop,
+    load_points,
+)
 from agents.knowledge.gomoku.candidates import (
     ALL_BITS,
     ALL_HEURISTICS,
@@ -34,7 +41,7 @@ from agents.search.tree import Tree
 from agents.search.variant import Variant
 from hexenv.common.options import Within
 from hexenv.compiled import kernel
-from hexenv.games.base import Actions, State
+from hexenv.games.base import NO_ACTION, Actions, State
 
 MOST_DEPTH: Final = 400
 LEAF_FOURS: Final = 100
@@ -175,7 +182,9 @@ class GuidedPlayout(NamedTuple):
                 is_enabled(self.heuristics, 1 if side == player else 2)
                 and state.counts[side, WINS] > 0
             ):
-                cell = find_kind(game, state, side, WINS, 0)
+                cell = find_stop(game, state, side, 0) if side != player else NO_ACTION
+                if cell == NO_ACTION:
+                    cell = find_kind(game, state, side, WINS, 0)
                 if game.allows(state, player, cell):
                     return int(cell)
         count = list_best(game, state, self, 0, actions)

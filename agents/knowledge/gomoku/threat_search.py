@@ -1,9 +1,10 @@
 """Searches for wins by threats: by continuous fours (VCF), and by threes as well (VCT).
 
-In a win by fours every move makes a four, so every answer is forced. Threes leave the defender the
-cells that stop the open four (`list_defences`), and fours. The search by threats deepens
-iteratively, and ends every line with a search by fours. A search has its room in a `FourSearch` or
-a `ThreatSearch`, and remembers there in which positions it has found no win.
+In a win by fours every move makes a four, so every answer is forced. (In caro a four may have
+several answers. It is not tried then, and "no win" means that there is none without such fours.)
+Threes leave the defender the cells that stop the open four (`list_defences`), and fours. The search
+by threats deepens iteratively, and ends every line with a search by fours. A search has its room in
+a `FourSearch` or a `ThreatSearch`, and remembers there in which positions it has found no win.
 Source: Allis, van den Herik and Huntjens, "Go-Moku and threat-space search", 1993.
 """
 
@@ -22,6 +23,7 @@ from agents.knowledge.gomoku.board import (
     count_kinds,
     find_kind,
     find_stop,
+    has_other_stops,
     list_fours,
     list_kinds,
     list_stops,
@@ -103,7 +105,9 @@ def keep_building(game: Any, state: State, side: int, least: int, count: int, ou
 
 @kernel
 def list_attacks(game: Any, state: State, side: int, least_beside: int, out: Actions) -> int:
-    """The fours that `side` may play for a win by fours: where the other wins next, only there.
+    """The fours that `side` may play for a win by fours, the next one last.
+
+    Where the other side wins next, only those that stop it.
 
     `least_beside`: see `FourSearch`.
     """
@@ -201,18 +205,15 @@ def try_four(game: Any, search: FourSearch, depth: int, side: int) -> int:
     if state.counts[other, WINS] > 0 or state.counts[side, WINS] == 0:
         return -1
     answer = find_kind(game, state, side, WINS, 0)
-    stop = find_stop(game, state, side, 0)
-    if stop != NO_ACTION and (
-        stop != answer or find_stop(game, state, side, stop + 1) != NO_ACTION
-    ):
-        search.cut[depth] = True  # in caro, where the other side has a choice
+    if has_other_stops(game, state, side, answer):
         return -1
+    is_stopped = find_stop(game, state, side, answer) == answer
     search.line[2 * depth] = cell
     search.line[2 * depth + 1] = answer
     if not game.allows(state, other, answer):
         return 2 * depth + 1
     game.step(state, answer)
-    if stop == NO_ACTION:
+    if not is_stopped:
         search.line[2 * depth + 2] = find_kind(game, state, side, WINS, 0)
         return 2 * depth + 3
     return 0 if not game.is_terminal(state) else -1
@@ -300,9 +301,9 @@ def list_defences(
     """What the defender can play against threats of two fives: all else loses.
 
     It has to stop every such threat: on its cell, or where one of the two fives would be; with
-    three fives only the cell itself will do; in caro, wherever a stone makes less of it. Or it is a
-    four of his own. The kinds of threats are from `least`, `TWO_FOURS` or `OPENS_FOUR`, to `most`;
-    neither player can make five now.
+    three fives only the cell itself will do; in caro, wherever a stone has the effect that the
+    threat no longer makes two fives. Or it is a four of his own. The kinds of threats are from
+    `least`, `TWO_FOURS` or `OPENS_FOUR`, to `most`; neither player can make five now.
 
     Returns:
         How many; -1 if there is no threat after all, as black may not play it (renju).
@@ -316,7 +317,7 @@ def list_defences(
             threats += 1
             stops[cell] += 1
             if game.rules.has_blocked_fives():
-                count_ends(game, state, attacker, cell, scratch)
+                count_stops(game, state, attacker, cell, scratch)
                 continue
             game.copy(state, trial)
             game.put(trial, attacker, cell)
@@ -337,8 +338,8 @@ def list_defences(
 
 
 @kernel
-def count_ends(game: Any, state: State, attacker: int, threat: int, scratch: Scratch) -> None:
-    """Count in ``scratch.stops`` the other cells on which a stone makes less of a threat (caro)."""
+def count_stops(game: Any, state: State, attacker: int, threat: int, scratch: Scratch) -> None:
+    """Count in ``scratch.stops`` the other cells on which a stone stops a threat (caro)."""
     trial = scratch.trial[0]
     for cell in range(game.num_actions()):
         if cell != threat and game.owner(state, cell) == EMPTY and are_near(game, threat, cell):
@@ -351,7 +352,7 @@ def count_ends(game: Any, state: State, attacker: int, threat: int, scratch: Scr
 def list_threats(game: Any, state: State, side: int, out: Actions) -> int:
     """The moves of `side` that threaten something, the most promising last; how many.
 
-    Where the other side wins next, only the cell that stops it: an older threat may still stand.
+    Where the other side wins next, only the cells that stop it: an older threat may still stand.
     """
     other = 1 - side
     if state.counts[other, WINS] > 0:
@@ -409,10 +410,13 @@ def enter_defence(game: Any, search: ThreatSearch, depth: int, side: int) -> int
         search.waiting[depth] = list_stops(game, state, side, moves)
         if search.waiting[depth] > 0:
             return OPEN
-        five = find_kind(game, state, side, WINS, 0)
-        search.lines[depth, 0] = five
-        search.lines[depth, 1] = find_kind(game, state, side, WINS, five + 1)
-        search.lengths[depth] = 2 if fives > 1 else 0
+        if fives > 1:
+            trial, five = search.scratch.trial[0], find_kind(game, state, side, WINS, 0)
+            game.copy(state, trial)
+            game.put(trial, 1 - side, five)
+            search.lines[depth, 0] = five
+            search.lines[depth, 1] = find_kind(game, trial, side, WINS, 0)
+            search.lengths[depth] = 2
         return 2
     count = list_defences(game, state, side, TWO_FOURS, OPENS_FOUR, search.scratch, moves)
     search.waiting[depth] = count

@@ -32,7 +32,7 @@ from hexenv.common.options import Within, checks_options
 from hexenv.compiled import CompiledFunction, kernel
 from hexenv.games import base
 from hexenv.games.base import EMPTY, IN_PLAY, State
-from hexenv.games.gomoku import RENJU
+from hexenv.games.gomoku import RENJU, RENJU_LOSES
 
 __all__ = ["ThreatSolver", "vcf", "vct"]
 
@@ -50,7 +50,7 @@ def vcf(
 ) -> list[int] | None:
     """A win of the player to move by continuous fours (VCF).
 
-    In caro, fours that can be answered in two ways are not tried.
+    In caro, fours that can be answered in more than one way are left out.
 
     Args:
         env: An environment of Gomoku or TicTacToe in play. It is left as it was.
@@ -215,7 +215,7 @@ def is_winning_line(
         rules.step(state, action)
     if state.winner != IN_PLAY or not only_fours:
         return len(line) % 2 == 1 and state.winner in (attacker, IN_PLAY)
-    if rules.rule < RENJU or attacker == 0:
+    if rules.rule not in (RENJU, RENJU_LOSES) or attacker == 0:
         return False
     for cell in range(rules.num_actions()):  # a four that black may not answer
         is_empty = rules.owner(state, cell) == EMPTY

@@ -12,7 +12,7 @@ its numbers, for what either side's stone would make on the cell; the softmax of
 moves is the probability that the search chooses each.
 
 `python -m agents.knowledge.gomoku.learn_values` has learnt all this from games of the engine
-against itself, for every rule, and in renju for either colour.
+against itself, for freestyle, standard and renju, and in renju for either colour.
 
 Sources:
     Nasu, "Efficiently updatable neural-network-based evaluation functions for computer shogi",
@@ -42,6 +42,8 @@ from hexenv.games.gomoku.stone_lines import MAX_SIZE, NUM_LINES
 
 FILE: Final = Path(__file__).with_name("values.npz")
 FORMAT: Final = Format("hexenv values of Gomoku")
+LEARNT_FROM: Final = {"caro": "freestyle"}
+"""Whose values a rule takes from which nothing was learnt."""
 MOVES, WAITS = range(2)
 """The index of what the player to move has, and of what the other one has."""
 UNIT: Final = 1024
@@ -173,9 +175,10 @@ def code_numbers() -> NDArray[np.uint16]:
 
 @functools.cache
 def values_of(rule: str) -> Values:
-    """What was learnt of a rule; for caro, of freestyle."""
-    rule = "freestyle" if rule == "caro" else rule
+    """What was learnt of a rule."""
     _, arrays = FORMAT.read_arrays(FILE)
+    if f"{rule}_vectors" not in arrays:
+        rule = LEARNT_FROM[rule]
     return as_values({name: arrays[f"{rule}_{name}"] for name in Values._fields[1:]})
 
 

@@ -9,7 +9,7 @@ length a "four" is one stone short of winning, a "three" two stones, and so on.
 |---|---|
 | `FIVE` | a win |
 | `OVERLINE` | too many in a row, where the rule wants exactly five |
-| `OPEN_FOUR` | four in a row that become five at either end (a straight four) |
+| `OPEN_FOUR` | four in a row, straight: they become five at either end, and no stone stops both |
 | `DOUBLE_FOUR` | four with a gap, twice in one line: ``X.XXX.X`` becomes five in two ways |
 | `FOUR` | a four that one stone of the other side stops |
 | `OPEN_THREE` | three in a row that become an open four |
@@ -40,7 +40,7 @@ FREE, EXACT, RENJU, CARO = range(4)
 """What counts: `connect` or more in a row; exactly `connect`; so, and only open fours make threes
 (black in renju, who may not make two fours at once); `connect` without a stone of the other side at
 both ends, or more."""
-OPEN_ENDS, LEFT_BORDER, RIGHT_BORDER = range(3)
+NO_BORDER, LEFT_BORDER, RIGHT_BORDER = range(3)
 """What `PatternTable.border_of` adds up."""
 
 
@@ -51,7 +51,8 @@ class PatternTable(NamedTuple):
     reach: int
     """How many cells either side of the stone a window has."""
     radius: int
-    """How far away a stone can change a class: not at the ends of the window if more is as good."""
+    """How far away a stone can change a class: not at the ends of the window if only the
+    row itself counts, as in freestyle."""
     ternary: NDArray[np.int32]
     """``(2 ** (2 * reach + 1),)``: a window's bits as the digits of a ternary number, without the
     cell in the middle."""
@@ -70,7 +71,7 @@ class PatternTable(NamedTuple):
         """
         lower = (1 << self.reach) - 1
         left, right = blocked & lower, blocked & ~lower
-        found = OPEN_ENDS
+        found = NO_BORDER
         if left != 0 and left == outside & lower:
             found += LEFT_BORDER
         if right != 0 and right == outside & ~lower:
@@ -85,7 +86,7 @@ def pattern_table(connect: int, counting: int) -> PatternTable:
     fives = [windows.fives(counting, border) for border in range(4 if counting == CARO else 1)]
     ways = [windows.count(five) for five in fives]
     classes = [
-        _classes(windows, counting, five, windows.stand(ways, border))
+        _classes(windows, counting, five, windows.are_sure(ways, border))
         for border, five in enumerate(fives)
     ]
     radius = connect - 1 if counting == FREE else connect
@@ -93,14 +94,14 @@ def pattern_table(connect: int, counting: int) -> PatternTable:
 
 
 def _classes(
-    windows: "_Windows", counting: int, five: NDArray[np.bool_], stands: NDArray[np.bool_]
+    windows: "_Windows", counting: int, five: NDArray[np.bool_], is_sure: NDArray[np.bool_]
 ) -> NDArray[np.uint8]:
     """The classes by digits, from the windows with five and with fours that no stone stops."""
     straight = (windows.run == windows.reach - 1) & windows.at_ends(five)
     found = np.full(five.shape, NOTHING, np.uint8)
     found[windows.count(five) > 0] = FOUR
-    found[stands] = DOUBLE_FOUR
-    found[straight & stands] = OPEN_FOUR
+    found[is_sure] = DOUBLE_FOUR
+    found[straight & is_sure] = OPEN_FOUR
     found[five] = FIVE
     if counting in (EXACT, RENJU):
         found[windows.run > windows.reach] = OVERLINE
@@ -137,7 +138,7 @@ class _Windows:
 
     def fives(self, counting: int, border: int) -> NDArray[np.bool_]:
         """Where the run wins; `border` as in `PatternTable.border_of`."""
-        if counting != CARO or border != OPEN_ENDS:
+        if counting != CARO or border != NO_BORDER:
             return self.run == self.reach if counting in (EXACT, RENJU) else self.run >= self.reach
         rows, last = np.arange(self.size), 2 * self.reach
         before = self.digits[rows, np.maximum(self.reach - self.left - 1, 0)]
@@ -145,16 +146,16 @@ class _Windows:
         is_blocked = (before == 2) & (behind == 2)
         return (self.run > self.reach) | ((self.run == self.reach) & ~is_blocked)
 
-    def stand(self, ways: list[NDArray[np.int64]], border: int) -> NDArray[np.bool_]:
+    def are_sure(self, ways: list[NDArray[np.int64]], border: int) -> NDArray[np.bool_]:
         """Where a five can be made, whatever one stone the other side adds.
 
         `ways` has by `border` in how many ways a five can be made.
         """
         found = ways[border] > 0
         for place in [*range(self.reach), *range(self.reach + 1, 2 * self.reach + 1)]:
-            left = ways[border & (RIGHT_BORDER if place < self.reach else LEFT_BORDER)]
-            stopped = np.roll(left == 0, -2 * self.weights[place])
-            found &= (self.digits[:, place] != 0) | ~stopped
+            remaining = ways[border & (RIGHT_BORDER if place < self.reach else LEFT_BORDER)]
+            is_stop = np.roll(remaining == 0, -2 * self.weights[place])
+            found &= (self.digits[:, place] != 0) | ~is_stop
         return found
 
     def after(self, place: int, holds: NDArray[np.bool_]) -> NDArray[np.bool_]:
