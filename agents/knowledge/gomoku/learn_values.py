@@ -5,12 +5,12 @@
     hexenv data gomoku $A $B --games 24000 --to free --seed 21
     hexenv data gomoku $A $B --games 9200 --to more --seed 31
     hexenv data gomoku $A $B --games 8000 --to renju --seed 12 --option rule=renju
-    hexenv data gomoku $A $B --games 6000 --to standard --seed 13 --option rule=standard
+    hexenv data gomoku $A $B --games 8000 --to standard --seed 33 --option rule=standard
     python -m agents.knowledge.gomoku.learn_values free more renju standard
 
-Each was played by the engine as it was then: `renju` and `standard` with linear values, `free` with
-a network that had learnt from games with linear values, `more` with one that had learnt from
-`free`. Today's engine plays other games.
+Each was played by the engine as it was then: `renju` with linear values, `free` and `standard` with
+networks that had learnt from games with linear values, `more` with one that had learnt from `free`.
+Today's engine plays other games.
 
 Two things are learnt, by gradient descent on the cross-entropy. Who wins: from quiet positions,
 where neither side can make a winning double threat at once; the target is the mean of the game's
