@@ -76,7 +76,7 @@ def judge_cells(game, state, out):
 
 @pytest.mark.parametrize("game", GAMES, ids=str)
 def test_winners_of_random_games(game):
-    ends = [random_states(game, seed) for seed in range(30)]
+    ends = [random_states(game, seed) for seed in range(15)]
     for states in ends:
         for state in states[-9:]:
             owners = base.cell_owners(game, state)

@@ -344,7 +344,7 @@ def positions_with_bars(rules, count, seed):
 @pytest.mark.parametrize(
     ("name", "count"),
     [
-        ("9-renju", 300),
+        pytest.param("9-renju", 300, marks=pytest.mark.compiled),
         ("7x9-renju-loses", 300),
         pytest.param("15-renju", 200, marks=[pytest.mark.slow, needs_compiler]),
     ],

@@ -157,7 +157,7 @@ def steps_of(envs, steps):
 @pytest.mark.parametrize(
     "board",
     [
-        pytest.param("hex-3-swap", marks=pytest.mark.sample),
+        "hex-3-swap",
         "connect4-4x5",
         "tictactoe",
         pytest.param("gomoku-4", marks=pytest.mark.slow),
