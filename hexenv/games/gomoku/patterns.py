@@ -140,7 +140,7 @@ class _Windows:
         """Where the run wins; `border` as in `PatternTable.border_of`."""
         if counting != CARO or border != NO_BORDER:
             return self.run == self.reach if counting in (EXACT, RENJU) else self.run >= self.reach
-        rows: NDArray[np.int64] = np.arange(self.size)
+        rows = np.arange(self.size, dtype=np.int64)
         before = self.digits[rows, np.maximum(self.reach - self.left - 1, 0)]
         behind = self.digits[rows, np.minimum(self.reach + self.right + 1, 2 * self.reach)]
         is_blocked = (before == 2) & (behind == 2)
