@@ -117,7 +117,6 @@ def pytest_collection() -> Generator[None, object, object]:
         with interpreted():  # what a module plays while it is imported
             return (yield)
     finally:
-        gc.freeze()
         gc.enable()
 
 
