@@ -236,8 +236,7 @@ def evaluate_board(game: Any, state: State, scale: float) -> float:
     """The board evaluation for the player to move, -1 to 1, in a game that goes on.
 
     1 and -1 only where it is sure: the player to move makes five, or has two ways to make it that
-    cannot be stopped; or the other side has fives that no
-    stone stops.
+    cannot be stopped; or the other side has fives that no stone stops.
     """
     player = game.to_play(state)
     other = 1 - player

@@ -22,7 +22,6 @@ from agents.knowledge.gomoku.board import (
     are_near,
     count_kinds,
     find_kind,
-    find_stop,
     has_other_stops,
     list_fours,
     list_kinds,
@@ -207,13 +206,12 @@ def try_four(game: Any, search: FourSearch, depth: int, side: int) -> int:
     answer = find_kind(game, state, side, WINS, 0)
     if has_other_stops(game, state, side, answer):
         return -1
-    is_stopped = find_stop(game, state, side, answer) == answer
     search.line[2 * depth] = cell
     search.line[2 * depth + 1] = answer
     if not game.allows(state, other, answer):
         return 2 * depth + 1
     game.step(state, answer)
-    if not is_stopped:
+    if state.counts[side, WINS] > 0:
         search.line[2 * depth + 2] = find_kind(game, state, side, WINS, 0)
         return 2 * depth + 3
     return 0 if not game.is_terminal(state) else -1

@@ -32,7 +32,6 @@ from hexenv.common.options import Within, checks_options
 from hexenv.compiled import CompiledFunction, kernel
 from hexenv.games import base
 from hexenv.games.base import EMPTY, IN_PLAY, State
-from hexenv.games.gomoku import RENJU, RENJU_LOSES
 
 __all__ = ["ThreatSolver", "vcf", "vct"]
 
@@ -215,7 +214,7 @@ def is_winning_line(
         rules.step(state, action)
     if state.winner != IN_PLAY or not only_fours:
         return len(line) % 2 == 1 and state.winner in (attacker, IN_PLAY)
-    if rules.rule not in (RENJU, RENJU_LOSES) or attacker == 0:
+    if attacker == 0:
         return False
     for cell in range(rules.num_actions()):  # a four that black may not answer
         is_empty = rules.owner(state, cell) == EMPTY

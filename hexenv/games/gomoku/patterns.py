@@ -51,8 +51,8 @@ class PatternTable(NamedTuple):
     reach: int
     """How many cells either side of the stone a window has."""
     radius: int
-    """How far away a stone can change a class: not at the ends of the window if only the
-    row itself counts, as in freestyle."""
+    """How far away a stone can change a class: in freestyle one cell less than `reach`, as what
+    is beyond a five does not matter there."""
     ternary: NDArray[np.int32]
     """``(2 ** (2 * reach + 1),)``: a window's bits as the digits of a ternary number, without the
     cell in the middle."""
@@ -128,7 +128,8 @@ class _Windows:
         weights = [3**place for place in range(2 * connect)]
         self.weights = np.array([*weights[:connect], 0, *weights[connect:]], np.int64)
         self.digits = np.ones((self.size, 2 * connect + 1), np.int8)
-        for place in [*range(connect), *range(connect + 1, 2 * connect + 1)]:
+        self.places = [*range(connect), *range(connect + 1, 2 * connect + 1)]
+        for place in self.places:
             self.digits[:, place] = np.arange(self.size, dtype=np.int64) // self.weights[place] % 3
         own = (self.digits == 1).astype(np.int64)
         self.left = cast("NDArray[np.int64]", own[:, connect - 1 :: -1].cumprod(axis=1).sum(axis=1))
@@ -152,7 +153,7 @@ class _Windows:
         `ways` has by `border` in how many ways a five can be made.
         """
         found = ways[border] > 0
-        for place in [*range(self.reach), *range(self.reach + 1, 2 * self.reach + 1)]:
+        for place in self.places:
             remaining = ways[border & (RIGHT_BORDER if place < self.reach else LEFT_BORDER)]
             is_stop = np.roll(remaining == 0, -2 * self.weights[place])
             found &= (self.digits[:, place] != 0) | ~is_stop
@@ -165,8 +166,7 @@ class _Windows:
 
     def count(self, holds: NDArray[np.bool_]) -> NDArray[np.int64]:
         """In how many ways one more own stone makes it hold."""
-        places = [place for place in range(2 * self.reach + 1) if place != self.reach]
-        return np.stack([self.after(place, holds) for place in places]).sum(axis=0)
+        return np.stack([self.after(place, holds) for place in self.places]).sum(axis=0)
 
     def at_ends(self, holds: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Where a stone at either end of the run makes it hold."""
