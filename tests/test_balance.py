@@ -70,6 +70,17 @@ def test_what_the_solver_expects_is_what_it_scores():
     assert [one.score for one in odd] == [0.5] * 3  # a corner, an edge, the centre
 
 
+def test_listed_openings_are_taken_in_place_of_random_ones(tmp_path):
+    file, chosen = tmp_path / "listed.txt", tmp_path / "chosen.txt"
+    file.write_text("5 1\n5 2  # lost\n5 9  # an image of the first\n")
+    command = ["openings", "tictactoe", "solver", "--ask", "--openings", str(file)]
+    assert CliRunner().invoke(main, [*command, "--to", str(chosen)]).exit_code == 0
+    assert read_openings(chosen, "tictactoe") == ("51",)
+    assert CliRunner().invoke(main, [*command, "--count", "3"]).exit_code == 2
+    scored = score_openings("solver", "tictactoe", games=2, workers=0, listed=("5 1", "5 2"))
+    assert [one[:2] for one in scored] == [("51", 0.5), ("52", 1.0)]
+
+
 def test_openings_from_the_middle():
     found = expected_openings("solver", "tictactoe", plies=1, middle=0)
     assert [one.moves for one in found] == ["5"]

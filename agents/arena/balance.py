@@ -6,7 +6,7 @@ from contextlib import closing
 from typing import Final, NamedTuple
 
 from agents.arena.match import close
-from agents.arena.openings import RandomOpenings, opening_view
+from agents.arena.openings import RandomOpenings, opening_view, parse_openings
 from agents.arena.results import PlayedGame, Result
 from agents.arena.running import TournamentRun
 from agents.arena.specification import Entrant, Tournament
@@ -49,6 +49,7 @@ def score_openings(
     workers: int | None = None,
     report: Callable[[int, int], object] = lambda _played, _all: None,
     middle: int | None = None,
+    listed: Sequence[str] = (),
 ) -> list[ScoredOpening]:
     """Let an agent play both sides of random openings.
 
@@ -69,9 +70,10 @@ def score_openings(
         workers: Processes; 0: none, None: as many as processors.
         report: Called after each game with the number of games played and of all.
         middle: See `agents.arena.openings.RandomOpenings`.
+        listed: Openings to take all of, in place of random ones.
 
     Returns:
-        The openings in the order in which they were drawn.
+        The openings in the order in which they were drawn or listed.
 
     Raises:
         ValueError: If an argument is wrong, the game is not one by the rules of hexenv, or a game
@@ -79,7 +81,7 @@ def score_openings(
     """
     if games < 2 or games % 2:
         raise ValueError(f"expected an even number of games, got {games}")
-    rules, openings = drawn_openings(game, options, plies, count, seed, middle)
+    rules, openings = drawn_openings(game, options, plies, count, seed, middle, listed)
     both, pairs = [Entrant("one", agent), Entrant("other", agent)], len(openings) * games // 2
     tournament = Tournament(
         game, both, kind="pair", pairs=pairs, seed=seed, options=options,
@@ -115,6 +117,7 @@ def expected_openings(
     seed: int = 0,
     report: Callable[[int, int], object] = lambda _done, _all: None,
     middle: int | None = None,
+    listed: Sequence[str] = (),
 ) -> list[ScoredOpening]:
     """Ask an agent what it expects of random openings; the arguments are those of `score_openings`.
 
@@ -123,7 +126,7 @@ def expected_openings(
     Raises:
         ValueError: As there, or the agent has no values.
     """
-    _, openings = drawn_openings(game, options, plies, count, seed, middle)
+    _, openings = drawn_openings(game, options, plies, count, seed, middle, listed)
     env, player, found = make_environment(game, options), make_agent(agent), list[ScoredOpening]()
     try:
         for text in openings.values():
@@ -154,19 +157,25 @@ def drawn_openings(
     count: int,
     seed: int,
     middle: int | None = None,
+    listed: Sequence[str] = (),
 ) -> tuple[Game, dict[int, str]]:
-    """The rules of a game, and random openings, no two of them images of each other.
+    """The rules of a game, and random or listed openings, no two of them images of each other.
 
-    The keys of the openings are the same for all images of one. There may be fewer than `count`;
-    ValueError if there is none, or the game is not one by the rules of hexenv.
+    The keys of the openings are the same for all images of one. Of random ones there may be fewer
+    than `count`; ValueError if there is none, one of the list cannot be played, or the game is not
+    one by the rules of hexenv.
     """
     env = make_environment(game, options)
     env.reset(seed=seed)
     if not isinstance(env.unwrapped, BoardEnv):
         raise ValueError(f"expected a game by the rules of hexenv, got {game}")
     rules = env.unwrapped.game
-    openings = RandomOpenings(opening_view(env, plies), plies, seed, middle=middle)
     found: dict[int, str] = {}
+    for actions in parse_openings(env, listed):
+        found.setdefault(_image_key(rules, actions), notation.moves_text(rules, list(actions)))
+    if found:
+        return rules, found
+    openings = RandomOpenings(opening_view(env, plies), plies, seed, middle=middle)
     for number in range(DRAWN_FOR_ONE * count):
         actions = openings[number]
         if number and actions == openings[0]:

@@ -9,17 +9,21 @@ from rich.progress import Progress
 
 from agents.apps.cli import shared
 from agents.arena.balance import ScoredOpening, expected_openings, is_balanced, score_openings
+from agents.arena.opening_files import read_openings
 from agents.core.files import expect_distinct, expect_writable, write_text
 
 
 @click.command()
 @click.argument("game")
 @click.argument("agent")
-@click.option("--plies", type=click.IntRange(1), default=2, help="Of an opening.")
-@click.option("--count", type=click.IntRange(1), default=100, help="Openings to be drawn.")
+@click.option("--plies", type=click.IntRange(1), help="Of an opening.  [default: 2]")
+@click.option("--count", type=click.IntRange(1), help="Openings to be drawn.  [default: 100]")
 @click.option("--games", type=click.IntRange(2), default=20, help="Of each opening.")
 @click.option("--ask", is_flag=True, help="Ask AGENT what it expects, in place of games.")
 @click.option("--middle", type=click.IntRange(0), help="Draw cells at most so far from the middle.")
+@click.option(
+    "--openings", "listed", type=click.Path(), help="File with openings, in place of random ones."
+)
 @click.option("--to", type=click.Path(), help="File for the balanced ones, such as openings.txt.")
 @click.option("--results", type=click.Path(), help="File for the games; continued if it exists.")
 @shared.option_of_game
@@ -29,11 +33,12 @@ from agents.core.files import expect_distinct, expect_writable, write_text
 def openings(
     game: str,
     agent: str,
-    plies: int,
-    count: int,
+    plies: int | None,
+    count: int | None,
     games: int,
     ask: bool,
     middle: int | None,
+    listed: str | None,
     to: str | None,
     results: str | None,
     options: tuple[str, ...],
@@ -50,27 +55,37 @@ def openings(
     """
     if ask and results is not None:
         raise click.UsageError("expected no --results with --ask, which plays no games")
+    if listed is not None and (plies, count, middle) != (None, None, None):
+        raise click.UsageError("expected no --plies, --count or --middle with --openings")
+    plies, count = plies or 2, count or 100
     kept = "the same command goes on" if results else "no game is kept without --results"
     with (
         shared.interruptible(kept),
         shared.clear_errors(),
         Progress(console=Console(stderr=True), disable=as_json) as bar,
     ):
-        expect_distinct(to, results)
+        expect_distinct(to, results, listed)
         if to is not None:
             expect_writable("to", to)
+        texts = () if listed is None else read_openings(listed, game, options)
         report = shared.counter(bar, "openings" if ask else "games")
         if ask:
-            found = expected_openings(agent, game, options, plies, count, seed, report, middle)
+            found = expected_openings(
+                agent, game, options, plies, count, seed, report, middle, texts
+            )
         else:
             found = score_openings(
-                agent, game, options, plies, count, games, seed, results, workers, report, middle
-            )
+                agent, game, options, plies, count, games, seed, results, workers, report, middle,
+                texts,
+            )  # fmt: skip
         balanced = [one for one in found if is_balanced(one)]
         if to is not None and balanced:
-            about = ["hexenv", "openings", game, agent, "--plies", plies, "--count", count]
+            about = ["hexenv", "openings", game, agent, "--seed", seed]
             about += ["--ask"] if ask else ["--games", games]
-            about += ["--seed", seed, *([] if middle is None else ["--middle", middle])]
+            if listed is None:
+                about += ["--plies", plies, "--count", count]
+            about += [] if middle is None else ["--middle", middle]
+            about += [] if listed is None else ["--openings", listed]
             about += [text for option in options for text in ("--option", option)]
             lines = [f"# {shlex.join(map(str, about))}", *map(_as_line, balanced)]
             write_text(to, "\n".join([*lines, ""]))
