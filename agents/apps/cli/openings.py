@@ -18,7 +18,7 @@ from agents.core.files import expect_distinct, expect_writable, write_text
 @click.argument("agent")
 @click.option("--plies", type=click.IntRange(1), help="Of an opening.  [default: 2]")
 @click.option("--count", type=click.IntRange(1), help="Openings to be drawn.  [default: 100]")
-@click.option("--games", type=click.IntRange(2), default=20, help="Of each opening.")
+@click.option("--games", type=click.IntRange(2), help="Of each opening.  [default: 20]")
 @click.option("--ask", is_flag=True, help="Ask AGENT what it expects, in place of games.")
 @click.option("--middle", type=click.IntRange(0), help="Draw cells at most so far from the middle.")
 @click.option(
@@ -35,7 +35,7 @@ def openings(
     agent: str,
     plies: int | None,
     count: int | None,
-    games: int,
+    games: int | None,
     ask: bool,
     middle: int | None,
     listed: str | None,
@@ -46,18 +46,18 @@ def openings(
     workers: int | None,
     as_json: bool,
 ) -> None:
-    """Find balanced openings of GAME: AGENT plays both sides of random ones.
+    """Find balanced openings of GAME: AGENT plays both sides of many.
 
     Those are kept from which the side that begins scores 40 to 60 %, or with --ask is expected to.
     Tournaments take their file with --openings.
 
     Example: hexenv openings hex rave:simulations=500 --option board_size=7 --to openings.txt
     """
-    if ask and results is not None:
-        raise click.UsageError("expected no --results with --ask, which plays no games")
+    if ask and (games, results) != (None, None):
+        raise click.UsageError("expected no --games or --results with --ask, which plays none")
     if listed is not None and (plies, count, middle) != (None, None, None):
         raise click.UsageError("expected no --plies, --count or --middle with --openings")
-    plies, count = plies or 2, count or 100
+    plies, count, games = plies or 2, count or 100, games or 20
     kept = "the same command goes on" if results else "no game is kept without --results"
     with (
         shared.interruptible(kept),
@@ -79,13 +79,15 @@ def openings(
                 texts,
             )  # fmt: skip
         balanced = [one for one in found if is_balanced(one)]
-        if to is not None and balanced:
+        if to is not None and not balanced:
+            raise ValueError(f"expected a balanced opening for {to}, found none in {len(found)}")
+        if to is not None:
             about = ["hexenv", "openings", game, agent, "--seed", seed]
             about += ["--ask"] if ask else ["--games", games]
-            if listed is None:
-                about += ["--plies", plies, "--count", count]
+            about += (
+                ["--plies", plies, "--count", count] if listed is None else ["--openings", listed]
+            )
             about += [] if middle is None else ["--middle", middle]
-            about += [] if listed is None else ["--openings", listed]
             about += [text for option in options for text in ("--option", option)]
             lines = [f"# {shlex.join(map(str, about))}", *map(_as_line, balanced)]
             write_text(to, "\n".join([*lines, ""]))
