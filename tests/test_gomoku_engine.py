@@ -11,6 +11,7 @@ from agents.knowledge.gomoku import board, valued
 from agents.knowledge.gomoku.engine import compiled_search
 from agents.knowledge.gomoku.engine_memory import (
     INFINITE,
+    LARGEST,
     Rules,
     new_engine,
 )
@@ -341,6 +342,31 @@ def test_the_search_stops_anywhere_and_goes_on():
                     pass
             found.append((engine.nodes[0].best, engine.nodes[0].best_move, *engine.control[1:]))
         assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.compiled(only=True)
+def test_a_search_that_finds_all_moves_too_bad_keeps_the_best_one_first():
+    game = valued.valued_game(gomoku.new(board_size=9))
+    rng = np.random.default_rng(3)
+    seen = 0
+    while seen < 8:
+        position = random_position(rng, game.rules, 10)
+        if position is None:
+            continue
+        engine = new_engine(game, 1 << 12, Rules())
+        engine.states[0] = board.state_of(game, position)
+        begin(engine, 3, -INFINITE, INFINITE)
+        assert compiled_search(game, engine, 10**9)
+        root = engine.nodes[0]
+        best = int(root.best_move)
+        begin(engine, 4, LARGEST - 1, INFINITE)
+        assert compiled_search(game, engine, 10**9)
+        if root.best >= LARGEST:
+            continue  # it wins
+        begin(engine, 5, -INFINITE, INFINITE)
+        assert not compiled_search(game, engine, 1)
+        assert engine.moves[0, 0] == best
+        seen += 1
 
 
 @pytest.mark.compiled(only=True)

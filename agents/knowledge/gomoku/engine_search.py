@@ -452,10 +452,12 @@ def close_node(game: Any, engine: Engine, ply: int) -> int:
         value = ply - PRESUMED
     is_partial = ply == 0 and engine.barred.any()
     if not is_partial:
-        bound = EXACT
+        bound, move = EXACT, int(node.best_move)
         if value >= node.beta:
             bound = AT_LEAST
         elif value <= node.first_alpha:
             bound = AT_MOST
-        store(game, engine, ply, value, int(node.depth), bound, int(node.best_move))
+            if ply == 0:  # the bounds of bad moves do not tell which is best: the last one stays so
+                move = int(engine.moves[0, 0])
+        store(game, engine, ply, value, int(node.depth), bound, move)
     return value
