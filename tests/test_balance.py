@@ -79,7 +79,7 @@ def test_listed_openings_are_taken_in_place_of_random_ones(tmp_path):
     assert CliRunner().invoke(main, [*command, "--count", "3"]).exit_code == 2
     assert CliRunner().invoke(main, [*command, "--games", "2"]).exit_code == 2
     file.write_text("5 2\n")
-    assert CliRunner().invoke(main, [*command, "--to", str(chosen)]).exit_code == 2
+    assert CliRunner().invoke(main, [*command, "--to", str(chosen)]).exit_code == 1
     assert read_openings(chosen, "tictactoe") == ("51",)
     scored = score_openings("solver", "tictactoe", games=2, workers=0, listed=("5 1", "5 2"))
     assert [one[:2] for one in scored] == [("51", 0.5), ("52", 1.0)]

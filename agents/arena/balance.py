@@ -49,9 +49,9 @@ def score_openings(
     workers: int | None = None,
     report: Callable[[int, int], object] = lambda _played, _all: None,
     middle: int | None = None,
-    listed: Sequence[str] = (),
+    listed: Sequence[str] | None = None,
 ) -> list[ScoredOpening]:
-    """Let an agent play both sides of random openings.
+    """Let an agent play both sides of openings.
 
     Examples:
         >>> found = score_openings("solver", "tictactoe", count=5, games=2, workers=0)
@@ -70,7 +70,7 @@ def score_openings(
         workers: Processes; 0: none, None: as many as processors.
         report: Called after each game with the number of games played and of all.
         middle: See `agents.arena.openings.RandomOpenings`.
-        listed: Openings to take all of, in place of random ones.
+        listed: Openings in place of random ones, so that `plies`, `count` and `middle` are not used.
 
     Returns:
         The openings in the order in which they were drawn or listed.
@@ -117,9 +117,9 @@ def expected_openings(
     seed: int = 0,
     report: Callable[[int, int], object] = lambda _done, _all: None,
     middle: int | None = None,
-    listed: Sequence[str] = (),
+    listed: Sequence[str] | None = None,
 ) -> list[ScoredOpening]:
-    """Ask an agent what it expects of random openings; the arguments are those of `score_openings`.
+    """Ask an agent what it expects of openings; the arguments are those of `score_openings`.
 
     An engine that always plays the same game needs this.
 
@@ -157,7 +157,7 @@ def drawn_openings(
     count: int,
     seed: int,
     middle: int | None = None,
-    listed: Sequence[str] = (),
+    listed: Sequence[str] | None = None,
 ) -> tuple[Game, dict[int, str]]:
     """The rules of a game, and random or listed openings, no two of them images of each other.
 
@@ -171,9 +171,9 @@ def drawn_openings(
         raise ValueError(f"expected a game by the rules of hexenv, got {game}")
     rules = env.unwrapped.game
     found: dict[int, str] = {}
-    for actions in parse_openings(env, listed):
-        found.setdefault(_image_key(rules, actions), notation.moves_text(rules, list(actions)))
-    if found:
+    if listed is not None:
+        for actions in parse_openings(env, listed):
+            found.setdefault(_image_key(rules, actions), notation.moves_text(rules, list(actions)))
         return rules, found
     openings = RandomOpenings(opening_view(env, plies), plies, seed, middle=middle)
     for number in range(DRAWN_FOR_ONE * count):

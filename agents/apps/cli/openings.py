@@ -46,7 +46,7 @@ def openings(
     workers: int | None,
     as_json: bool,
 ) -> None:
-    """Find balanced openings of GAME: AGENT plays both sides of many.
+    """Find balanced openings of GAME: AGENT plays both sides of random ones, or those of a file.
 
     Those are kept from which the side that begins scores 40 to 60 %, or with --ask is expected to.
     Tournaments take their file with --openings.
@@ -54,7 +54,7 @@ def openings(
     Example: hexenv openings hex rave:simulations=500 --option board_size=7 --to openings.txt
     """
     if ask and (games, results) != (None, None):
-        raise click.UsageError("expected no --games or --results with --ask, which plays none")
+        raise click.UsageError("expected no --games or --results with --ask, which plays no games")
     if listed is not None and (plies, count, middle) != (None, None, None):
         raise click.UsageError("expected no --plies, --count or --middle with --openings")
     plies, count, games = plies or 2, count or 100, games or 20
@@ -67,7 +67,7 @@ def openings(
         expect_distinct(to, results, listed)
         if to is not None:
             expect_writable("to", to)
-        texts = () if listed is None else read_openings(listed, game, options)
+        texts = None if listed is None else read_openings(listed, game, options)
         report = shared.counter(bar, "openings" if ask else "games")
         if ask:
             found = expected_openings(
@@ -79,9 +79,7 @@ def openings(
                 texts,
             )  # fmt: skip
         balanced = [one for one in found if is_balanced(one)]
-        if to is not None and not balanced:
-            raise ValueError(f"expected a balanced opening for {to}, found none in {len(found)}")
-        if to is not None:
+        if to is not None and balanced:
             about = ["hexenv", "openings", game, agent, "--seed", seed]
             about += ["--ask"] if ask else ["--games", games]
             about += (
@@ -93,10 +91,12 @@ def openings(
             write_text(to, "\n".join([*lines, ""]))
     if as_json:
         click.echo(json.dumps({"openings": [one._asdict() for one in found]}))
-        return
-    for one in balanced:
-        click.echo(_as_line(one))
-    click.echo(f"{len(balanced)} of {len(found)} openings are balanced", err=True)
+    else:
+        for one in balanced:
+            click.echo(_as_line(one))
+        click.echo(f"{len(balanced)} of {len(found)} openings are balanced", err=True)
+    if to is not None and not balanced:
+        raise click.ClickException(f"expected a balanced opening for {to}, found none")
 
 
 def _as_line(opening: ScoredOpening) -> str:

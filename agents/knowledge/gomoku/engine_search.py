@@ -457,7 +457,7 @@ def close_node(game: Any, engine: Engine, ply: int) -> int:
             bound = AT_LEAST
         elif value <= node.first_alpha:
             bound = AT_MOST
-            if ply == 0:  # the bounds of bad moves do not tell which is best: the last one stays so
+            if ply == 0:  # bounds do not tell which is best: keep the one tried first
                 move = int(engine.moves[0, 0])
         store(game, engine, ply, value, int(node.depth), bound, move)
     return value

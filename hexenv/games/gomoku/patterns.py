@@ -181,7 +181,7 @@ class _Windows:
     def _at(self, side: int, holds: NDArray[np.bool_]) -> NDArray[np.bool_]:
         reached = -self.left - 1 if side < 0 else self.right + 1
         found = np.zeros(self.size, np.bool_)
-        for place in range(2 * self.reach + 1):
+        for place in self.places:
             found |= (reached == place - self.reach) & self.after(place, holds)
         return found
 
