@@ -70,7 +70,7 @@ def score_openings(
         workers: Processes; 0: none, None: as many as processors.
         report: Called after each game with the number of games played and of all.
         middle: See `agents.arena.openings.RandomOpenings`.
-        listed: Openings in place of random ones, so that `plies`, `count` and `middle` are not used.
+        listed: Openings in place of random ones; `plies`, `count` and `middle` are not used then.
 
     Returns:
         The openings in the order in which they were drawn or listed.
