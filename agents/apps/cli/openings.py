@@ -80,23 +80,29 @@ def openings(
             )  # fmt: skip
         balanced = [one for one in found if is_balanced(one)]
         if to is not None and balanced:
-            about = ["hexenv", "openings", game, agent, "--seed", seed]
-            about += ["--ask"] if ask else ["--games", games]
-            about += (
-                ["--plies", plies, "--count", count] if listed is None else ["--openings", listed]
-            )
+            about = [game, agent, "--seed", seed, *(["--ask"] if ask else ["--games", games])]
+            drawn = ["--plies", plies, "--count", count]
+            about += drawn if listed is None else ["--openings", listed]
             about += [] if middle is None else ["--middle", middle]
             about += [text for option in options for text in ("--option", option)]
-            lines = [f"# {shlex.join(map(str, about))}", *map(_as_line, balanced)]
-            write_text(to, "\n".join([*lines, ""]))
-    if as_json:
-        click.echo(json.dumps({"openings": [one._asdict() for one in found]}))
-    else:
-        for one in balanced:
-            click.echo(_as_line(one))
-        click.echo(f"{len(balanced)} of {len(found)} openings are balanced", err=True)
+            _write(to, about, balanced)
+    _show(found, balanced, as_json)
     if to is not None and not balanced:
         raise click.ClickException(f"expected a balanced opening for {to}, found none")
+
+
+def _write(to: str, about: list[str | int], balanced: list[ScoredOpening]) -> None:
+    command = shlex.join(map(str, ["hexenv", "openings", *about]))
+    write_text(to, "\n".join([f"# {command}", *map(_as_line, balanced), ""]))
+
+
+def _show(found: list[ScoredOpening], balanced: list[ScoredOpening], as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps({"openings": [one._asdict() for one in found]}))
+        return
+    for one in balanced:
+        click.echo(_as_line(one))
+    click.echo(f"{len(balanced)} of {len(found)} openings are balanced", err=True)
 
 
 def _as_line(opening: ScoredOpening) -> str:
