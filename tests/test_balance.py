@@ -7,7 +7,12 @@ from click.testing import CliRunner
 
 from agents.apps.cli import main
 from agents.arena import Tournament
-from agents.arena.balance import expected_openings, is_balanced, score_openings
+from agents.arena.balance import (
+    drawn_openings,
+    expected_openings,
+    is_balanced,
+    score_openings,
+)
 from agents.arena.bench import openings_of
 from agents.arena.opening_files import read_openings
 from agents.arena.recommended import boards
@@ -63,10 +68,11 @@ def test_openings_of_files(tmp_path):
 
 
 def test_what_the_solver_expects_is_what_it_scores():
-    expected = expected_openings("solver", "tictactoe", plies=2, count=100)
-    scored = score_openings("solver", "tictactoe", plies=2, count=100, games=2, workers=0)
+    drawn = drawn_openings("tictactoe")
+    expected = expected_openings("solver", "tictactoe", drawn)
+    scored = score_openings("solver", "tictactoe", drawn, games=2, workers=0)
     assert [one[:2] for one in expected] == [one[:2] for one in scored]
-    odd = expected_openings("solver", "tictactoe", plies=1, count=9)
+    odd = expected_openings("solver", "tictactoe", drawn_openings("tictactoe", plies=1))
     assert [one.score for one in odd] == [0.5] * 3  # a corner, an edge, the centre
 
 
@@ -81,21 +87,20 @@ def test_listed_openings_are_taken_in_place_of_random_ones(tmp_path):
     file.write_text("5 2\n")
     assert CliRunner().invoke(main, [*command, "--to", str(chosen)]).exit_code == 1
     assert read_openings(chosen, "tictactoe") == ("51",)
-    scored = score_openings("solver", "tictactoe", games=2, workers=0, listed=("5 1", "5 2"))
+    scored = score_openings("solver", "tictactoe", ("5 1", "5 2", "5 9"), games=2, workers=0)
     assert [one[:2] for one in scored] == [("51", 0.5), ("52", 1.0)]
 
 
 def test_openings_from_the_middle():
-    found = expected_openings("solver", "tictactoe", plies=1, middle=0)
-    assert [one.moves for one in found] == ["5"]
+    assert drawn_openings("tictactoe", plies=1, middle=0) == ["5"]
     with pytest.raises(ValueError, match="opening of 2 plies"):
-        expected_openings("solver", "tictactoe", plies=2, middle=0)
+        drawn_openings("tictactoe", plies=2, middle=0)
     with pytest.raises(ValueError, match="agent with values"):
-        expected_openings("random", "tictactoe", plies=1)
+        expected_openings("random", "tictactoe", ["5"])
 
 
 def test_balanced_are_those_that_perfect_play_draws():
-    found = score_openings("solver", "tictactoe", plies=2, count=100, games=2, workers=0)
+    found = score_openings("solver", "tictactoe", drawn_openings("tictactoe"), games=2, workers=0)
     assert len(found) == 12  # orbits of two stones under the eight symmetries
     balanced = {one.moves for one in found if is_balanced(one)}
     game = make_environment("tictactoe", ()).unwrapped.game

@@ -3,7 +3,8 @@
 import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
-from typing import Final, NamedTuple
+from itertools import chain, takewhile
+from typing import Any, Final, NamedTuple
 
 from agents.arena.match import close
 from agents.arena.openings import RandomOpenings, opening_view, parse_openings
@@ -40,40 +41,35 @@ class ScoredOpening(NamedTuple):
 def score_openings(
     agent: str,
     game: str,
+    openings: Sequence[str],
     options: Sequence[str] = (),
-    plies: int = 2,
-    count: int = 100,
     games: int = 20,
     seed: int = 0,
     results: str | os.PathLike[str] | None = None,
     workers: int | None = None,
     report: Callable[[int, int], object] = lambda _played, _all: None,
-    middle: int | None = None,
-    listed: Sequence[str] | None = None,
 ) -> list[ScoredOpening]:
     """Let an agent play both sides of openings.
 
     Examples:
-        >>> found = score_openings("solver", "tictactoe", count=5, games=2, workers=0)
+        >>> drawn = drawn_openings("tictactoe", count=5)
+        >>> found = score_openings("solver", "tictactoe", drawn, games=2, workers=0)
         >>> sorted({one.score for one in found})  # a draw, or a win of the side that begins
         [0.5, 1.0]
 
     Args:
         agent: Its text; see `agents.registry`.
         game: By its name, or ``module:function``.
+        openings: In the notation of the game. Of images of one, only the first is played.
         options: Of the game, ``key=value``.
-        plies: Of an opening.
-        count: The most openings. No two of them are images of each other.
-        games: Of each, an even number.
-        seed: Of openings and agents.
+        games: Of each opening, an even number.
+        seed: Of the agents.
         results: File of the games, from which a run that was stopped goes on.
         workers: Processes; 0: none, None: as many as processors.
         report: Called after each game with the number of games played and of all.
-        middle: See `agents.arena.openings.RandomOpenings`.
-        listed: Openings in place of random ones; `plies`, `count` and `middle` are not used then.
 
     Returns:
-        The openings in the order in which they were drawn or listed.
+        The openings in their order.
 
     Raises:
         ValueError: If an argument is wrong, the game is not one by the rules of hexenv, or a game
@@ -81,11 +77,11 @@ def score_openings(
     """
     if games < 2 or games % 2:
         raise ValueError(f"expected an even number of games, got {games}")
-    rules, openings = drawn_openings(game, options, plies, count, seed, middle, listed)
-    both, pairs = [Entrant("one", agent), Entrant("other", agent)], len(openings) * games // 2
+    rules, distinct = _parsed(make_environment(game, options), openings)
+    both, pairs = [Entrant("one", agent), Entrant("other", agent)], len(distinct) * games // 2
     tournament = Tournament(
         game, both, kind="pair", pairs=pairs, seed=seed, options=options,
-        openings=list(openings.values()),
+        openings=list(distinct.values()),
     )  # fmt: skip
     with closing(TournamentRun(tournament, results, workers=workers)) as run:
         for _ in run:
@@ -94,7 +90,7 @@ def score_openings(
     points = _points(rules, run.results.values())
     return [
         ScoredOpening(text, sum(points[key]) / len(points[key]), len(points[key]))
-        for key, text in openings.items()
+        for key, text in distinct.items()
     ]
 
 
@@ -111,13 +107,10 @@ def _points(rules: Game, results: Iterable[Result]) -> dict[int, list[float]]:
 def expected_openings(
     agent: str,
     game: str,
+    openings: Sequence[str],
     options: Sequence[str] = (),
-    plies: int = 2,
-    count: int = 100,
     seed: int = 0,
     report: Callable[[int, int], object] = lambda _done, _all: None,
-    middle: int | None = None,
-    listed: Sequence[str] | None = None,
 ) -> list[ScoredOpening]:
     """Ask an agent what it expects of openings; the arguments are those of `score_openings`.
 
@@ -126,10 +119,11 @@ def expected_openings(
     Raises:
         ValueError: As there, or the agent has no values.
     """
-    _, openings = drawn_openings(game, options, plies, count, seed, middle, listed)
-    env, player, found = make_environment(game, options), make_agent(agent), list[ScoredOpening]()
+    env = make_environment(game, options)
+    _, distinct = _parsed(env, openings)
+    player, found = make_agent(agent), list[ScoredOpening]()
     try:
-        for text in openings.values():
+        for text in distinct.values():
             env.reset(seed=seed, options={"moves": text})
             player.reset(seed)
             action = player.act(env)
@@ -139,7 +133,7 @@ def expected_openings(
             value = float(statistics.values[action])
             is_first = env.agent_selection == env.possible_agents[0]
             found.append(ScoredOpening(text, (1 + (value if is_first else -value)) / 2, 0))
-            report(len(found), len(openings))
+            report(len(found), len(distinct))
     finally:
         close([player])
     return found
@@ -152,39 +146,54 @@ def is_balanced(opening: ScoredOpening) -> bool:
 
 def drawn_openings(
     game: str,
-    options: Sequence[str],
-    plies: int,
-    count: int,
-    seed: int,
+    options: Sequence[str] = (),
+    plies: int = 2,
+    count: int = 100,
+    seed: int = 0,
     middle: int | None = None,
-    listed: Sequence[str] | None = None,
-) -> tuple[Game, dict[int, str]]:
-    """The rules of a game, and random or listed openings, no two of them images of each other.
+) -> list[str]:
+    """Random openings, no two of them images of each other.
 
-    The keys of the openings are the same for all images of one. Of random ones there may be fewer
-    than `count`; ValueError if there is none, one of the list cannot be played, or the game is not
-    one by the rules of hexenv.
+    Args:
+        game: As of `score_openings`.
+        options: As there.
+        plies: Of an opening.
+        count: The most openings; there may be fewer.
+        seed: Of the openings.
+        middle: See `agents.arena.openings.RandomOpenings`.
+
+    Returns:
+        The openings, in the notation of the game.
+
+    Raises:
+        ValueError: If there is no opening, or the game is not one by the rules of hexenv.
     """
     env = make_environment(game, options)
     env.reset(seed=seed)
     if not isinstance(env.unwrapped, BoardEnv):
         raise ValueError(f"expected a game by the rules of hexenv, got {game}")
-    rules = env.unwrapped.game
-    found: dict[int, str] = {}
-    if listed is not None:
-        for actions in parse_openings(env, listed):
-            found.setdefault(_image_key(rules, actions), notation.moves_text(rules, list(actions)))
-        return rules, found
     openings = RandomOpenings(opening_view(env, plies), plies, seed, middle=middle)
-    for number in range(DRAWN_FOR_ONE * count):
-        actions = openings[number]
-        if number and actions == openings[0]:
-            break  # these were all
-        text = notation.moves_text(rules, list(actions))
-        found.setdefault(_image_key(rules, actions), text)
-        if len(found) == count:
+    later = (openings[number] for number in range(1, DRAWN_FOR_ONE * count))
+    until_all = takewhile(lambda actions: actions != openings[0], later)
+    return list(_distinct(env.unwrapped.game, chain([openings[0]], until_all), count).values())
+
+
+def _parsed(env: Any, openings: Sequence[str]) -> tuple[Game, dict[int, str]]:
+    """The rules of an environment, and `_distinct` openings."""
+    actions = parse_openings(env, openings)
+    return env.unwrapped.game, _distinct(env.unwrapped.game, actions)
+
+
+def _distinct(
+    rules: Game, openings: Iterable[Sequence[int]], most: int | None = None
+) -> dict[int, str]:
+    """The first of all images of each opening, by their `_image_key`."""
+    found: dict[int, str] = {}
+    for actions in openings:
+        found.setdefault(_image_key(rules, actions), notation.moves_text(rules, list(actions)))
+        if len(found) == most:
             break
-    return rules, found
+    return found
 
 
 def _image_key(rules: Game, actions: Sequence[int]) -> int:

@@ -320,7 +320,7 @@ def _shared_out(
 ) -> dict[str, list[str]]:
     """The openings of each stage: half of them all, and twice a quarter."""
     wanted = min(games // 2, MOST_OPENINGS)
-    every = list(drawn_openings(game, options, plies, wanted, seed)[1].values())
+    every = drawn_openings(game, options, plies, wanted, seed)
     if len(every) < LEAST_OPENINGS:
         raise ValueError(
             f"expected {LEAST_OPENINGS} openings of {plies} plies, got {len(every)} (more opening "

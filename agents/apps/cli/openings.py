@@ -8,7 +8,13 @@ from rich.console import Console
 from rich.progress import Progress
 
 from agents.apps.cli import shared
-from agents.arena.balance import ScoredOpening, expected_openings, is_balanced, score_openings
+from agents.arena.balance import (
+    ScoredOpening,
+    drawn_openings,
+    expected_openings,
+    is_balanced,
+    score_openings,
+)
 from agents.arena.opening_files import read_openings
 from agents.core.files import expect_distinct, expect_writable, write_text
 
@@ -67,17 +73,17 @@ def openings(
         expect_distinct(to, results, listed)
         if to is not None:
             expect_writable("to", to)
-        texts = None if listed is None else read_openings(listed, game, options)
+        if listed is None:
+            texts = drawn_openings(game, options, plies, count, seed, middle)
+        else:
+            texts = read_openings(listed, game, options)
         report = shared.counter(bar, "openings" if ask else "games")
         if ask:
-            found = expected_openings(
-                agent, game, options, plies, count, seed, report, middle, texts
-            )
+            found = expected_openings(agent, game, texts, options, seed, report)
         else:
             found = score_openings(
-                agent, game, options, plies, count, games, seed, results, workers, report, middle,
-                texts,
-            )  # fmt: skip
+                agent, game, texts, options, games, seed, results, workers, report
+            )
         balanced = [one for one in found if is_balanced(one)]
         if to is not None and balanced:
             about = [game, agent, "--seed", seed, *(["--ask"] if ask else ["--games", games])]
