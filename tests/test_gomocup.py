@@ -41,6 +41,7 @@ from agents.arena import play_game, play_match
 from agents.core.agent import ForfeitError, Statistics
 from agents.planning.environment import action_mask
 from hexenv import gomoku_v0
+from hexenv.envs.position import Rules
 from hexenv.games.gomoku import rule_name
 
 BRAIN = [sys.executable, "-m", "agents.apps.cli", "gomocup", "--seed", "1", "--agent"]
@@ -464,20 +465,24 @@ def test_the_budget_is_what_the_manager_says_less_a_margin():
     assert 0.5 < second <= 0.885
 
 
-def test_every_rule_is_ready_before_start_is_answered():
+def test_every_rule_is_ready_before_start_is_answered(monkeypatch):
     class Ready(Planned):
         prepared = ()
 
         def prepare(self, env):
             self.prepared = (*self.prepared, env.game.rule)
 
+    functions = []
+    monkeypatch.setattr(Rules, "_fast", lambda _, one, *rest: functions.append(one) or one.function)
     agent = Ready()
     brain = GomocupBrain(agent, "test")
     assert brain.answer("START 15") == "OK\n"
     assert set(agent.prepared) == {0, 1, 2, 4}
-    before = agent.prepared
+    before, compiled = agent.prepared, len(functions)
     assert brain.answer("INFO rule 4") == ""
     assert brain.answer("BEGIN") == "0,0\n"
+    assert brain.answer("TURN 5,5") == "1,0\n"
+    assert len(functions) == compiled
     assert brain._board_env().game.rule == 2
     assert agent.prepared == before
 

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, Final
 from agents.apps.protocols.engine_process import LONGEST_LINE, EngineAgent
 from agents.core.agent import Agent, ForfeitError
 from hexenv.envs.aec import BoardEnv
-from hexenv.games import notation
+from hexenv.games import base, notation
 from hexenv.games.base import IN_PLAY
 
 SHORTEST: Final = 0.001
@@ -98,7 +98,7 @@ class ProtocolServer:
         return int(action), 0.0 if statistics is None else float(statistics.values[action])
 
     def _warm_up(self, env: BoardEnv) -> None:
-        """Compile all that a move needs, so that the first takes no longer than others."""
+        """Compile all that a move needs, so that the first takes no longer than others; reset."""
         agent: Any = self.agent
         env.begin_at(env.state, [])
         if hasattr(agent, "prepare"):
@@ -106,6 +106,8 @@ class ProtocolServer:
         if hasattr(agent, "seconds") and not isinstance(agent, EngineAgent):
             self._act(env, SHORTEST)
             agent.reset()
+        env.step(base.legal_actions(env.game, env.state)[0])  # as moves bring it to a position
+        env.reset()
 
 
 def search_seconds(limit: float) -> float:

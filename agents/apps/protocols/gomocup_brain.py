@@ -207,7 +207,6 @@ class GomocupBrain(ProtocolServer):
         env = gomoku_v0.raw_env(self._check_started(), CONNECT, rule)
         env.reset()
         self._warm_up(env)
-        env.reset()
         self._envs[rule] = env
 
     def _restart(self, argument: str) -> str:
