@@ -38,9 +38,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--skipped-to", metavar="FILE", help="write down which tests were skipped")
 
 
-def part_of(test: str, parts: int) -> int:
-    """The part, from 1, that a test belongs to: its name alone says it."""
-    return zlib.crc32(test.encode()) % parts + 1
+def part_of(item: pytest.Item, parts: int) -> int:
+    """The part, from 1, that a test belongs to: its name alone says it.
+
+    What runs as machine code goes by files, for tests of a file share what they compile.
+    """
+    name = item.path.name if item.get_closest_marker("compiled") else item.nodeid
+    return zlib.crc32(name.encode()) % parts + 1
 
 
 def mark_products(items: list[pytest.Item]) -> None:
@@ -69,7 +73,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         number, _, parts = part.partition("/")
         if not (number.isdecimal() and parts.isdecimal() and 1 <= int(number) <= int(parts)):
             raise pytest.UsageError(f"expected a part such as 3/7, got {part!r}")
-        chosen = [item for item in items if part_of(item.nodeid, int(parts)) == int(number)]
+        chosen = [item for item in items if part_of(item, int(parts)) == int(number)]
         config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
         items[:] = chosen
 
