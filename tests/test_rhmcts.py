@@ -23,7 +23,6 @@ from agents.knowledge.gomoku.candidates import (
 )
 from agents.knowledge.gomoku.opening_play import first_stones, opening_action
 from agents.knowledge.gomoku.rhmcts import EvaluationPrior, covers_all
-from agents.knowledge.gomoku.threat_search import new_scratch
 from agents.knowledge.gomoku.threats import ThreatSolver, vcf
 from agents.planning.environment import View
 from agents.registry import make_agent
@@ -191,7 +190,7 @@ def test_what_it_proves_is_what_the_solver_says(size, connect, n, positions):
 def test_moves_that_urgency_leaves_out_lose(rule):
     rules = gomoku.new(11, rule=rule)
     rng = np.random.default_rng(11)
-    scratch = new_scratch(pattern_board.new(rules))
+    trial = base.new_states(pattern_board.new(rules), 1)
     out = np.empty(121, np.int32)
     seen = {WINS: 0, -WINS: 0, -OPENS_FOUR: 0, OPENS_FOUR: 0}
     for _ in range(400):
@@ -203,7 +202,7 @@ def test_moves_that_urgency_leaves_out_lose(rule):
         if urgent == 0 or seen[urgent] >= 6:
             continue
         seen[urgent] += 1
-        count = list_urgent(game, position, ALL, scratch, out)
+        count = list_urgent(game, position, ALL, trial, out)
         listed = set(out[:count].tolist())
         assert listed <= set(base.legal_actions(rules, state))
         solver_of_game = ThreatSolver(game, JIT)
@@ -419,7 +418,7 @@ def test_patterns_are_read_from_a_file_and_have_one_scale(tmp_path):
         with pytest.raises(ValueError, match="expected an agent whose selection"):
             use(tmp_path / "tree.npz")
     tree = tree_of(agent)
-    game = pattern_board.new(env.game, agent.advisers._given.scores)
+    game = pattern_board.new(env.game, agent.advisers._given.view_of.keywords["scores"])
     position = pattern_board.state_of(game, env.state, JIT)
     below = children(tree, ROOT)
     points = np.array([cell_points(game, position, int(a), 0.5, ALL) for a in tree.action[below]])

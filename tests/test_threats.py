@@ -13,7 +13,6 @@ from agents.knowledge.gomoku.threat_search import (
     NO_WIN,
     list_defences,
     new_four_search,
-    new_scratch,
 )
 from agents.knowledge.gomoku.threats import (
     ThreatSolver,
@@ -556,7 +555,7 @@ def test_wins_by_threats_hold_against_every_reply_on_large_boards(name):
 def defences(game, state, attacker, least, most):
     out = np.zeros(game.num_actions(), np.int32)
     studied = board.state_of(game, state)
-    count = list_defences(game, studied, attacker, least, most, new_scratch(game), out)
+    count = list_defences(game, studied, attacker, least, most, base.new_states(game, 1), out)
     if count < 0:  # there is no such threat
         return None
     found = out[:count].tolist()

@@ -37,14 +37,13 @@ from agents.knowledge.gomoku.board import (
     list_stops,
 )
 from agents.knowledge.gomoku.threat_search import (
-    Scratch,
     list_defences,
     new_four_search,
-    new_scratch,
     search_fours,
 )
 from agents.search.knowledge import all_covered, list_legal
-from hexenv.compiled import compiled, kernel
+from hexenv.compiled import compiled, kernel, scratch_array
+from hexenv.games import base
 from hexenv.games.base import NO_ACTION, Actions, State
 
 ALL_HEURISTICS: Final = "1234567"
@@ -106,10 +105,10 @@ def urgency(game: Any, state: State, heuristics: int) -> int:
 
 
 @kernel
-def list_urgent(game: Any, state: State, heuristics: int, scratch: Scratch, out: Actions) -> int:
+def list_urgent(game: Any, state: State, heuristics: int, trial: Any, out: Actions) -> int:
     """If one of heuristics 1 to 5 applies: a winning move, or all that do not lose at once.
 
-    How many; 0 where nothing is urgent, or all is lost.
+    How many; 0 where nothing is urgent, or all is lost. `trial`: see `list_defences`.
     """
     player = game.to_play(state)
     other = 1 - player
@@ -127,7 +126,7 @@ def list_urgent(game: Any, state: State, heuristics: int, scratch: Scratch, out:
         return min(1, list_kinds(game, state, player, least, most, out))
     if urgent == -OPENS_FOUR:
         least, most = doubles(heuristics, 4)
-        return list_defences(game, state, other, least, most, scratch, out)
+        return list_defences(game, state, other, least, most, trial, out)
     return 0
 
 
@@ -167,14 +166,14 @@ def side_points(game: Any, state: State, side: int, cell: int, heuristics: int) 
 
 
 @kernel
-def draw_cell(game: Any, state: State, count: int, defend: float, rng: Any, cells: Actions) -> int:
-    """Index of a cell drawn at random in proportion to its points."""
+def draw_cell(game: Any, state: State, limits: Any, count: int, rng: Any, cells: Actions) -> int:
+    """Index of a cell drawn at random in proportion to its merit; `limits` as of `list_best`."""
     total = 0.0
     for i in range(count):
-        total += cell_points(game, state, int(cells[i]), defend, 0)
+        total += limits.merit(game, state, int(cells[i]), 0)
     drawn = rng.random() * total
     for i in range(count):
-        drawn -= cell_points(game, state, int(cells[i]), defend, 0)
+        drawn -= limits.merit(game, state, int(cells[i]), 0)
         if drawn < 0.0:
             return i
     return count - 1
@@ -197,10 +196,9 @@ def nearby_columns(game: Any, state: State, row: int, reach: int) -> int:
 def list_best(game: Any, state: State, limits: Any, heuristics: int, out: Actions) -> int:
     """The best `limits.n` cells within reach of the stones, the best first; returns how many.
 
-    `limits` are like `Candidates`; what they say of the cells is in ``limits.scratch.points``
-    afterwards.
+    `limits` are like `Candidates`.
     """
-    rules, points = game.rules, limits.scratch.points
+    rules, points = game.rules, scratch_array(limits.n, np.float64)
     player = game.to_play(state)
     count = 0
     for row in range(rules.rows):
@@ -250,6 +248,15 @@ def evaluate_board(game: Any, state: State, scale: float) -> float:
     return 0.999 * math.tanh(game.balance(state, player) / scale)
 
 
+@kernel
+def value_for_first(game: Any, state: State, scale: float) -> float:
+    """The value of a position for player 0, -1 to 1: its outcome, or the board evaluation."""
+    if game.is_terminal(state):
+        return float(game.outcome(state, 0))
+    found = evaluate_board(game, state, scale)
+    return found if game.to_play(state) == 0 else -found
+
+
 # ---- knowledge of a tree search ------------------------------------------------------------------
 
 
@@ -296,12 +303,6 @@ def list_near(game: Any, state: State, limits: Any, out: Actions) -> int:
     return count if count > 0 else game.legal_actions(state, out)
 
 
-@kernel
-def merit_by_points(self: Any, game: Any, state: State, cell: int, heuristics: int) -> float:
-    """How good a cell is for `list_best`, by its points."""
-    return cell_points(game, state, cell, self.defend, heuristics)
-
-
 @compiled
 class Candidates(NamedTuple):
     """What RHMCTS looks at: the urgent moves or, if there are none, the best cells near stones."""
@@ -320,20 +321,23 @@ class Candidates(NamedTuple):
     """Whether of the urgent moves one is drawn, in proportion to its points, and no other tried."""
     search: Any = None
     """A `FourSearch`."""
-    scratch: Any = None
-    """A `Scratch`."""
+    trial: Any = None
+    """``(1,)``: a position to try moves in."""
 
     decides = wins_by_fours
-    merit = merit_by_points
 
-    def with_memory(self, game: PatternGame) -> "Candidates":
-        return self._replace(search=new_four_search(game), scratch=new_scratch(game))
+    def with_memory(self, game: Any) -> "Candidates":
+        return self._replace(search=new_four_search(game), trial=base.new_states(game, 1))
+
+    def merit(self, game: Any, state: State, cell: int, heuristics: int) -> float:
+        """How good a cell is for `list_best`."""
+        return cell_points(game, state, cell, self.defend, heuristics)
 
     def list_actions(self, game: Any, state: State, rng: np.random.Generator, out: Actions) -> int:
         if not game.is_terminal(state):
-            count = list_urgent(game, state, self.heuristics, self.scratch, out)
+            count = list_urgent(game, state, self.heuristics, self.trial, out)
             if count > 0 and self.forced:
-                out[0] = out[draw_cell(game, state, count, self.defend, rng, out)]
+                out[0] = out[draw_cell(game, state, self, count, rng, out)]
                 return 1
             if count > 0:
                 return count

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from functools import partial
 from typing import Annotated, Any, Final, NamedTuple, cast
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from agents.core.agent import OnSlice, SeededAgent, Statistics, with_assumption
 from agents.core.budget import ENDLESS, Pace
 from agents.core.options import Seconds
+from agents.knowledge.gomoku.board import plain_state
 from agents.knowledge.gomoku.engine_memory import (
     HITS,
     INFINITE,
@@ -20,8 +20,8 @@ from agents.knowledge.gomoku.engine_memory import (
     PRESUMED,
     Engine,
     Rules,
+    find_entry,
     new_engine,
-    note_line,
     shown_value,
 )
 from agents.knowledge.gomoku.engine_search import begin, search
@@ -42,7 +42,6 @@ FULL_DEPTH: Final = 3
 """To this depth nothing is expected."""
 
 compiled_search: Final = CompiledFunction(search, "the Gomoku engine")
-compiled_line: Final = CompiledFunction(note_line, "the Gomoku engine")
 
 
 class GomokuEngine(SeededAgent):
@@ -113,7 +112,7 @@ class GomokuEngine(SeededAgent):
     @announced
     def prepare(self, env: Any) -> None:
         view = valued_view(after_opening(planner_view(env, self.route, self.assume)))
-        self._search_functions(view, self._engine(view))
+        self._search_function(view, self._engine(view))
 
     @announced
     def act(self, env: Any) -> int:
@@ -141,31 +140,18 @@ class GomokuEngine(SeededAgent):
         engine.control[:] = 0
         return engine
 
-    def _search_functions(self, view: View, engine: Engine) -> tuple[Callable[..., Any], ...]:
-        if not view.compiles:
-            return search, note_line
-        out = np.zeros(MOST_PLIES, np.int32)
-        run = compiled_search.specialise(view.game, engine, 1)
-        return run, compiled_line.specialise(view.game, engine, out)
+    def _search_function(self, view: View, engine: Engine) -> Callable[..., bool]:
+        return compiled_search.specialise(view.game, engine, 1) if view.compiles else search
 
     def _think(self, plain: View) -> int:
         view = valued_view(plain)
         engine = self._engine(view)
-        run, write_line = self._search_functions(view, engine)
-        started = time.perf_counter()  # all before may have to compile something
-        thinking = Thinking(view, engine, run, write_line, self.lines, plain.assumed)
-        show = None if self.on_slice is None else partial(self.on_slice, thinking.statistics)
-        pace = Pace(started, self.seconds)
-        seen = thinking.deepen(pace, self._most_depth, self.positions, show)
+        run = self._search_function(view, engine)  # before the clock starts: it may compile
+        thinking = Thinking(self, view, engine, run)
+        is_limited = self.seconds is not None or self.positions is not None
+        seen = thinking.deepen(self.depth or (MOST_PLIES if is_limited else USUAL_DEPTH))
         self.statistics = thinking.statistics()
         return seen.best
-
-    @property
-    def _most_depth(self) -> int:
-        """Plies to look ahead, if there is time for them."""
-        is_limited = self.seconds is not None or self.positions is not None
-        usual = MOST_PLIES if is_limited else USUAL_DEPTH
-        return usual if self.depth is None else self.depth
 
 
 def _rules_without(names: str) -> Rules:
@@ -194,7 +180,7 @@ class Seen(NamedTuple):
 
 
 class Thinking:
-    """One move's search.
+    """One move's search, in the time that the agent has for it.
 
     Attributes:
         seen: What was found so far; None before the first search.
@@ -202,33 +188,23 @@ class Thinking:
     """
 
     def __init__(
-        self,
-        view: View,
-        engine: Engine,
-        run: Callable[..., bool],
-        write_line: Callable[..., int],
-        lines: int,
-        assumed: str | None,
+        self, agent: GomokuEngine, view: View, engine: Engine, run: Callable[..., bool]
     ) -> None:
-        self.game, self.engine, self.assumed = view.game, engine, assumed
-        self._run, self._write_line, self._lines = run, write_line, lines
+        self.agent, self.engine, self._run = agent, engine, run
+        self.game, self.assumed = cast("ValuedGame", view.game), view.assumed
         self.seen: Seen | None = None
         self.depth = 0
         self._others: dict[int, int] = {}  # values of more moves that are known
-        self._most, self._pace = ENDLESS, Pace(time.perf_counter(), None)
-        self._show: Callable[[], None] | None = None
+        self._most = agent.positions or ENDLESS
+        self._pace = Pace(time.perf_counter(), agent.seconds)
 
-    def deepen(
-        self, pace: Pace, most_depth: int, positions: int | None, show: Callable[[], None] | None
-    ) -> Seen:
+    def deepen(self, most_depth: int) -> Seen:
         """Search deeper and deeper, until the value is proven or the budget is spent."""
-        self._pace, self._show = pace, show
-        self._most = ENDLESS if positions is None else positions
         for depth in range(1, most_depth + 1):
             is_done = self._search_to(depth)
             moves = int(self.engine.nodes[0].count)
             seen = cast("Seen", self.seen)
-            if is_done and self._lines > 1:
+            if is_done and self.agent.lines > 1:
                 self._search_others(depth, seen.best)
             if not is_done or abs(seen.value) >= LEAST_WIN or moves == 1:
                 break
@@ -255,7 +231,7 @@ class Thinking:
         engine, others = self.engine, dict[int, int]()
         value = cast("Seen", self.seen).value
         try:
-            for _ in range(self._lines - 1):
+            for _ in range(self.agent.lines - 1):
                 engine.barred[best] = True
                 is_done, seen = self._search_within(depth, -INFINITE, INFINITE)
                 if not is_done or seen is None:
@@ -280,8 +256,8 @@ class Thinking:
                 break
             is_done = self._run(self.game, engine, max(min(pace.size, self._most - before), 1))
             pace.count(int(engine.control[POSITIONS]) - before)
-            if self._show is not None and self.seen is not None:
-                self._show()
+            if self.agent.on_slice is not None and self.seen is not None:
+                self.agent.on_slice(self.statistics)
         root = engine.nodes[0]
         move = int(root.best_move)
         if move == NO_ACTION:
@@ -314,8 +290,14 @@ class Thinking:
         return with_assumption(found, self.assumed)
 
     def _line(self, best: int) -> list[int]:
-        """The principal variation."""
-        out = np.full(MOST_PLIES, NO_ACTION, np.int32)
-        count = self._write_line(self.game, self.engine, out)
-        line: list[int] = out[:count].tolist()
+        """The principal variation as the table has it."""
+        engine, rules, line = self.engine, self.game.rules, list[int]()
+        position = plain_state(self.game, engine.states[0])
+        while len(line) < MOST_PLIES and not rules.is_terminal(position):
+            place = find_entry(engine, int(rules.position_hash(position)))
+            move = NO_ACTION if place < 0 else int(engine.entries[place] & 1023) - 1
+            if move == NO_ACTION:
+                break
+            line.append(move)
+            rules.step(position, move)
         return line if line[:1] == [best] else [best]

@@ -6,14 +6,10 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.knowledge.gomoku.threat_search import (
-    FourSearch,
-    Scratch,
-    new_four_search,
-    new_scratch,
-)
+from agents.knowledge.gomoku.threat_search import FourSearch, new_four_search
 from agents.knowledge.gomoku.valued import SCALE
 from hexenv.compiled import compiled, kernel
+from hexenv.games import base
 from hexenv.games.base import NO_ACTION
 from hexenv.games.gomoku.patterns import OPEN_TWO
 
@@ -103,7 +99,8 @@ class Engine(NamedTuple):
     fours: FourSearch
     all_fours: FourSearch
     """For the root."""
-    scratch: Scratch
+    trial: Any
+    """``(1,)``: a position to try moves in."""
     root_values: NDArray[np.int32]
     """``(cells,)``: of each root move of this search, a bound or its value; -`INFINITE`: none."""
     barred: NDArray[np.bool_]
@@ -128,7 +125,7 @@ def new_engine(game: Any, size: int, rules: Rules) -> Engine:
         np.zeros(size, np.int64),
         new_four_search(game, 1 << 16, OPEN_TWO),
         new_four_search(game, 1 << 14),
-        new_scratch(game),
+        base.new_states(game, 1),
         np.full(cells, -INFINITE, np.int32),
         np.zeros(cells, np.bool_),
         np.zeros(NUM_CONTROLS, np.int64),
@@ -202,20 +199,3 @@ def store(
     engine.entries[place] = (
         (move + 1) | bound << 10 | min(max(depth + 64, 0), 255) << 12 | (value + 2**16) << 20
     )
-
-
-@kernel
-def note_line(game: Any, engine: Engine, out: NDArray[np.int32]) -> int:
-    """The principal variation as the table has it; how many moves."""
-    scratch = engine.scratch.trial
-    game.copy(engine.states[0], scratch[0])
-    count = 0
-    while count < out.size and not game.is_terminal(scratch[0]):
-        place = find_entry(engine, game.position_hash(scratch[0]))
-        move = NO_ACTION if place < 0 else int(engine.entries[place] & 1023) - 1
-        if move == NO_ACTION:
-            break
-        out[count] = move
-        count += 1
-        game.step(scratch[0], move)
-    return count

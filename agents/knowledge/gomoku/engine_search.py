@@ -290,7 +290,7 @@ def list_answers(game: Any, engine: Engine, ply: int, first: int) -> None:
     node, state = engine.nodes[ply], engine.states[ply]
     player = game.to_play(state)
     moves = engine.moves[ply]
-    count = list_defences(game, state, 1 - player, TWO_FOURS, OPENS_FOUR, engine.scratch, moves)
+    count = list_defences(game, state, 1 - player, TWO_FOURS, OPENS_FOUR, engine.trial, moves)
     node.count = max(count, 0)
     node.complete = not game.bars(1 - player)
     node.depth = max(node.depth, 1)

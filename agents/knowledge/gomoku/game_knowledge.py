@@ -4,11 +4,9 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from agents.core.knowledge import GameKnowledge, SureWin
 from agents.knowledge.gomoku import opening_play
-from agents.knowledge.gomoku.board import PUBLISHED
 from agents.knowledge.gomoku.candidates import SCALE, FourThreats
 from agents.knowledge.gomoku.minimax import ImplicitMinimax
 from agents.knowledge.gomoku.threats import ThreatSolver
@@ -32,11 +30,11 @@ class GomokuKnowledge(GameKnowledge):
     """Patterns on lines: wins by threats, candidates, an evaluation of boards.
 
     Args:
-        scores: The points of the patterns.
+        view_of: How it sees a position.
     """
 
-    def __init__(self, scores: NDArray[np.int64] = PUBLISHED) -> None:
-        self.scores = scores
+    def __init__(self, view_of: Callable[[View], View] = pattern_view) -> None:
+        self.view_of = view_of
 
     def is_opening(self, view: View, names: str | None = None) -> bool:
         return is_opening(view.game, view.root)
@@ -50,7 +48,7 @@ class GomokuKnowledge(GameKnowledge):
         return opening_play.after_opening(view)
 
     def search_view(self, view: View) -> View:
-        return pattern_view(view, self.scores)
+        return self.view_of(view)
 
     def extend_variant(self, variant: Variant, threats: bool, implicit_minimax: float) -> Variant:
         """Wins by fours decide leaves, unless the variant has knowledge of its own."""

@@ -3,26 +3,16 @@
 import math
 from typing import Annotated, Any, Final, NamedTuple, Unpack
 
-import numpy as np
-
 from agents.core.options import NonNegative
-from agents.knowledge.gomoku.candidates import (
-    ALL_BITS,
-    list_near,
-    list_urgent,
-    wins_by_fours,
-)
+from agents.knowledge.gomoku.candidates import Candidates
 from agents.knowledge.gomoku.engine_memory import Rules, new_engine, shown_value
 from agents.knowledge.gomoku.engine_search import value_of
 from agents.knowledge.gomoku.game_knowledge import GomokuKnowledge
 from agents.knowledge.gomoku.rhmcts import LEAF_FOURS, EvaluationPrior
-from agents.knowledge.gomoku.threat_search import new_four_search, new_scratch
 from agents.knowledge.gomoku.valued import PROMISE_SCALE, SCALE, valued_view
 from agents.mcts.settings import SearchOptions
 from agents.mcts.tree_search import TreeSearchAgent
-from agents.planning.environment import View
 from agents.search.reward import WinLoss
-from agents.search.selection import scored_first
 from agents.search.simulation import Simulation, part
 from agents.search.variant import Variant
 from hexenv.common.options import Within
@@ -36,26 +26,10 @@ LEAF_TABLE: Final = 1 << 17
 
 
 @part
-class LearntPrior(NamedTuple):
-    """The rule of `EvaluationPrior`, with the softmax of the learnt promises as prior.
+class LearntPrior(EvaluationPrior):
+    """`EvaluationPrior` with the softmax of the learnt promises as prior."""
 
-    An unvisited child counts as the parent's learnt value.
-    """
-
-    c: float = 0.5
-    sharpness: float = 1.0
-    """What promises are multiplied by."""
-    scale: float = 2.0 * SCALE
-    """Of the values, for `evaluate_board`."""
-    heuristics: int = ALL_BITS
-    """As those of the candidates."""
-
-    tries_all_first = scored_first
-    new_extras = EvaluationPrior.new_extras
-    initialise = EvaluationPrior.initialise
-    is_complete = EvaluationPrior.is_complete
-    prepare = EvaluationPrior.prepare
-    score = EvaluationPrior.score
+    __slots__ = ()
 
     def weight(self, game: Any, state: State, cell: int) -> float:
         promise = game.promise(state, game.to_play(state), cell)
@@ -74,57 +48,20 @@ class EngineLeaf(NamedTuple):
         return self._replace(engine=new_engine(game, LEAF_TABLE, Rules()))
 
     def simulate(
-        self,
-        game: Any,
-        state: State,
-        rng: np.random.Generator,
-        actions: Actions,
-        simulation: Simulation,
+        self, game: Any, state: State, rng: Any, actions: Actions, simulation: Simulation
     ) -> float:
         found = shown_value(value_of(game, self.engine, state, self.depth, MOST_AT_LEAF))
         return found if game.to_play(state) == 0 else -found
 
 
 @compiled
-class PromisingCells(NamedTuple):
-    """The urgent moves or, if there are none, the cells near stones that promise most."""
+class PromisingCells(Candidates):
+    """`Candidates` where the best cells near stones are those that promise most."""
 
-    n: int = 20
-    """How many."""
-    reach: int = 2
-    """How far from a stone."""
-    budget: int = LEAF_FOURS
-    """How many fours to try at a leaf for a win by them; 0: none."""
-    heuristics: int = ALL_BITS
-    search: Any = None
-    """A `FourSearch`."""
-    scratch: Any = None
-    """A `Scratch`."""
-
-    decides = wins_by_fours
-
-    def with_memory(self, game: Any) -> "PromisingCells":
-        return self._replace(search=new_four_search(game), scratch=new_scratch(game))
+    __slots__ = ()
 
     def merit(self, game: Any, state: State, cell: int, heuristics: int) -> float:
         return float(game.promise(state, game.to_play(state), cell))
-
-    def list_actions(self, game: Any, state: State, rng: np.random.Generator, out: Actions) -> int:
-        if not game.is_terminal(state):
-            count = list_urgent(game, state, self.heuristics, self.scratch, out)
-            if count > 0:
-                return count
-        return list_near(game, state, self, out)
-
-    def covers(self, selection: Any, tree: Any, node: int) -> bool:
-        return selection.is_complete(tree, node)
-
-
-class LearntKnowledge(GomokuKnowledge):
-    """What is known of Gomoku, with positions that have learnt values."""
-
-    def search_view(self, view: View) -> View:
-        return valued_view(view)
 
 
 class Gomokupert(TreeSearchAgent):
@@ -170,9 +107,10 @@ class Gomokupert(TreeSearchAgent):
     ) -> None:
         threats = options.get("threats", False)
         variant = Variant(
-            LearntPrior(c, sharpness),
+            LearntPrior(c=c, sharpness=sharpness, scale=2.0 * SCALE),
             EngineLeaf(depth),
             WinLoss(),
             knowledge=PromisingCells(n, budget=LEAF_FOURS if threats else 0),
         )
-        super().__init__(variant, simulations, seconds, **options, game_knowledge=LearntKnowledge())
+        known = GomokuKnowledge(valued_view)
+        super().__init__(variant, simulations, seconds, **options, game_knowledge=known)

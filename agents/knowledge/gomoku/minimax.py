@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.knowledge.gomoku.candidates import SCALE, evaluate_board
+from agents.knowledge.gomoku.candidates import SCALE, value_for_first
 from agents.search.selection import inner_tree, scored_first
 from agents.search.simulation import Simulation
 from agents.search.tree import ROOT, Tree
-from hexenv.compiled import compiled, kernel
+from hexenv.compiled import compiled
 from hexenv.games.base import State
 
 
@@ -28,17 +28,6 @@ class MinimaxExtras(NamedTuple):
     """``(N,)``: the minimax value for player 0, 0 to 1."""
     mover: NDArray[np.int8]
     """``(N,)``: who is to move there; of nodes with children."""
-
-
-@kernel
-def value_for_first(game: Any, state: State, scale: float) -> float:
-    """The value of a position for player 0, 0 to 1: its outcome, or the board evaluation."""
-    if game.is_terminal(state):
-        found = float(game.outcome(state, 0))
-    else:
-        found = evaluate_board(game, state, scale)
-        found = found if game.to_play(state) == 0 else -found
-    return 0.5 * (found + 1.0)
 
 
 @compiled
@@ -73,7 +62,8 @@ class ImplicitMinimax(NamedTuple):
             game.copy(state, self.trial[0])
             game.step(self.trial[0], int(tree.action[child]))
             tree.extras.mover[child] = game.to_play(self.trial[0])
-            tree.extras.minimax[child] = value_for_first(game, self.trial[0], self.scale)
+            value = value_for_first(game, self.trial[0], self.scale)
+            tree.extras.minimax[child] = 0.5 * (value + 1.0)
 
     def is_complete(self, tree: Tree, node: int) -> bool:
         return self.selection.is_complete(inner_tree(tree), node)

@@ -51,14 +51,11 @@ def _from_centre() -> list[list[tuple[int, int]]]:
     ]
 
 
-def colours_view(view: View) -> View:
-    """The position in colours, black as player 0, during an opening and after it."""
-    return View(*openings.inner(view.game, view.root), view.compiles, ())
-
-
 def after_opening(view: View) -> View:
-    """The position that is searched: during an opening, the one in colours."""
-    return colours_view(view) if openings.is_opening(view.game, view.root) else view
+    """The position that is searched: during an opening, the one in colours, black as player 0."""
+    if not openings.is_opening(view.game, view.root):
+        return view
+    return View(*openings.inner(view.game, view.root), view.compiles, ())
 
 
 def opening_action(
@@ -70,7 +67,7 @@ def opening_action(
     legal = base.legal_actions(game, state)
     if phase == Phase.PLACING and game.opening < PRO:
         return _place_balanced(game, state, legal, rng)
-    action, value = think(colours_view(view))
+    action, value = think(after_opening(view))
     swap = game.rows * game.columns
     if swap in legal:
         answer = answer_to_stones(value, can_add=swap + 1 in legal)

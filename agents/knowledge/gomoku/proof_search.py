@@ -25,7 +25,7 @@ from agents.knowledge.gomoku.threat_search import (
     new_threat_search,
     search_fours,
 )
-from hexenv.compiled import compiled, kernel
+from hexenv.compiled import compiled, kernel, scratch_array
 from hexenv.games.base import EMPTY, NO_ACTION, State
 from hexenv.games.gomoku.patterns import OPEN_TWO
 
@@ -48,8 +48,6 @@ class ProofSearch(NamedTuple):
     states: Any
     """``(MOST_DEPTH + 1,)``: the positions of the line; the attacker moves in those of even
     number."""
-    trial: Any
-    """``(1,)``."""
     moves: NDArray[np.int32]
     """``(MOST_DEPTH + 1, cells)``."""
     hashes: NDArray[np.int64]
@@ -60,8 +58,6 @@ class ProofSearch(NamedTuple):
     """``(MOST_DEPTH + 1, 2)``: from which numbers on another position is looked at."""
     line: NDArray[np.int32]
     """The length of the win that the last move threatens, and the win."""
-    may_answer: NDArray[np.bool_]
-    """``(cells,)``: whether a stone there may stop it."""
     keys: NDArray[np.int64]
     """``(2 ** n,)``: the table's positions."""
     numbers: NDArray[np.int64]
@@ -78,13 +74,11 @@ def new_proof_search(game: PatternGame, entries: int = 1 << 20) -> ProofSearch:
     rows, cells = MOST_DEPTH + 1, game.num_actions()
     return ProofSearch(
         np.zeros(rows, game.state_dtype).view(np.recarray),
-        np.zeros(1, game.state_dtype).view(np.recarray),
         np.zeros((rows, cells), np.int32),
         np.zeros((rows, cells), np.int64),
         np.zeros(rows, np.int64),
         np.zeros((rows, 2), np.int64),
         np.zeros(FOUR_LINE + 1, np.int32),
-        np.zeros(cells, np.bool_),
         np.zeros(entries, np.int64),
         np.ones((entries, 2), np.int64),
         np.full(entries, NO_ACTION, np.int16),
@@ -172,13 +166,12 @@ def list_attack(game: Any, search: ProofSearch, depth: int) -> None:
     side = game.to_play(state)
     fives = state.counts[1 - side, WINS]
     for cell in range(game.num_actions()):
-        code = int(state.codes[side, cell])
         if fives > 0:
             is_move = fives == 1 and game.kind(state, 1 - side, cell) == WINS
         else:
             is_move = False
             for direction in range(4):
-                is_move |= (code >> (4 * direction)) & 15 >= OPEN_TWO
+                is_move |= game.pattern(state, side, cell, direction) >= OPEN_TWO
         if is_move:
             add_move(game, search, depth, cell)
 
@@ -197,14 +190,14 @@ def add_move(game: Any, search: ProofSearch, depth: int, cell: int) -> None:
 @kernel
 def look_at_defence(game: Any, search: ProofSearch, depth: int) -> int:
     """`look_at` where the defender is to move: his answers are listed."""
-    state, trial, line = search.states[depth], search.trial[0], search.line
+    state, trial, line = search.states[depth], search.threats.trial[0], search.line
     side = game.to_play(state)
     if state.counts[side, WINS] > 0 or not find_threat(game, search, state):
         return FAILED
     game.copy(state, trial)
     for i in range(2, line[0] + 1, 2):
         game.put(trial, side, int(line[i]))
-    may_answer = search.may_answer
+    may_answer = scratch_array(game.num_actions(), np.bool_)  # whether a stone there may stop it
     for cell in range(game.num_actions()):  # fives of his own, with the stones that he is forced to
         may_answer[cell] = game.kind(trial, side, cell) >= MAKES_FOUR
     for i in range(1, line[0] + 1):
@@ -218,7 +211,7 @@ def look_at_defence(game: Any, search: ProofSearch, depth: int) -> int:
 @kernel
 def find_threat(game: Any, search: ProofSearch, state: State) -> bool:
     """Whether who does not move would win by fours; the win is written into `line`."""
-    trial = search.trial[0]
+    trial = search.threats.trial[0]
     game.copy(state, trial)
     trial.ply += 1
     length = search_fours(game, trial, search.threats.fours, FOURS, True)
@@ -231,7 +224,7 @@ def find_threat(game: Any, search: ProofSearch, state: State) -> bool:
 @kernel
 def still_wins(game: Any, search: ProofSearch, state: State, answer: int) -> bool:
     """Whether `line` wins after an answer of the player to move."""
-    trial, line = search.trial[0], search.line
+    trial, line = search.threats.trial[0], search.line
     side = game.to_play(state)
     game.copy(state, trial)
     for i in range(line[0] + 1):

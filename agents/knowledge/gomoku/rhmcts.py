@@ -1,6 +1,7 @@
 """RHMCTS: restricted heuristic Monte-Carlo tree search, for Gomoku and other m,n,k games."""
 
 import math
+from functools import partial
 from typing import Annotated, Any, ClassVar, Final, NamedTuple, Unpack
 
 import numpy as np
@@ -11,8 +12,6 @@ from agents.knowledge.gomoku.board import (
     OPENS_FOUR,
     PUBLISHED,
     WINS,
-    find_kind,
-    find_stop,
     load_points,
 )
 from agents.knowledge.gomoku.candidates import (
@@ -23,13 +22,13 @@ from agents.knowledge.gomoku.candidates import (
     cell_points,
     draw_cell,
     evaluate_board,
-    is_enabled,
     list_best,
-    merit_by_points,
+    list_urgent,
     urgency,
+    value_for_first,
 )
 from agents.knowledge.gomoku.game_knowledge import GomokuKnowledge
-from agents.knowledge.gomoku.threat_search import new_scratch
+from agents.knowledge.gomoku.view import pattern_view
 from agents.mcts.settings import SearchOptions
 from agents.mcts.tree_search import TreeSearchAgent
 from agents.mcts.worker import TreeWorker
@@ -41,11 +40,14 @@ from agents.search.tree import Tree
 from agents.search.variant import Variant
 from hexenv.common.options import Within
 from hexenv.compiled import kernel
-from hexenv.games.base import NO_ACTION, Actions, State
+from hexenv.games import base
+from hexenv.games.base import Actions, State
 
 MOST_DEPTH: Final = 400
 LEAF_FOURS: Final = 100
 """Fours that a search for a win by fours tries at a leaf."""
+FIVES: Final = 0b110
+"""Heuristics 1 and 2, which make and stop five, as bits."""
 
 
 # ---- the tree policy -----------------------------------------------------------------------------
@@ -80,12 +82,7 @@ def covers_all(game: Any, state: State, heuristics: int) -> bool:
 
 @part
 class EvaluationPrior(NamedTuple):
-    """Q + c P sqrt(N) / (1 + n) (Zhang and Xie 2019, after Silver et al. 2017).
-
-    N and n are the visits of the node and the child, Q the child's mean reward in [0, 1], and P its
-    prior: the cell's points for both sides, raised to `sharpness`, divided by the sum over all
-    siblings. An unvisited child counts as the parent's evaluation.
-    """
+    """The tree policy of `RHMCTS` (Zhang and Xie 2019, after Silver et al. 2017)."""
 
     c: float = 0.5
     defend: float = 0.5
@@ -159,71 +156,35 @@ class GuidedPlayout(NamedTuple):
     defend: float = 0.5
     heuristics: int = ALL_BITS
     scale: float = SCALE
-    scratch: Any = None
-    """A `Scratch`."""
+    trial: Any = None
+    """``(2,)``: the position of a simulation, and one to try moves in."""
 
-    merit = merit_by_points
+    merit = Candidates.merit
 
     def with_memory(self, game: Any) -> "GuidedPlayout":
-        return self._replace(scratch=new_scratch(game))
+        return self._replace(trial=base.new_states(game, 2))
 
-    def choose(
-        self,
-        game: Any,
-        state: State,
-        rng: np.random.Generator,
-        actions: Actions,
-        count: int,
-        simulation: Simulation,
-    ) -> int:
-        player = game.to_play(state)
-        for side in (player, 1 - player):
-            if (
-                is_enabled(self.heuristics, 1 if side == player else 2)
-                and state.counts[side, WINS] > 0
-            ):
-                cell = find_stop(game, state, side, 0) if side != player else NO_ACTION
-                if cell == NO_ACTION:
-                    cell = find_kind(game, state, side, WINS, 0)
-                if game.allows(state, player, cell):
-                    return int(cell)
+    def next_move(self, game: Any, state: State, rng: Any, actions: Actions) -> int:
+        if list_urgent(game, state, self.heuristics & FIVES, self.trial[1:], actions) > 0:
+            return int(actions[0])
         count = list_best(game, state, self, 0, actions)
         if count == 0:
             count = game.legal_actions(state, actions)
-        return int(actions[draw_cell(game, state, count, self.defend, rng, actions)])
+        return int(actions[draw_cell(game, state, self, count, rng, actions)])
 
     def simulate(
-        self,
-        game: Any,
-        state: State,
-        rng: np.random.Generator,
-        actions: Actions,
-        simulation: Simulation,
+        self, game: Any, state: State, rng: Any, actions: Actions, simulation: Simulation
     ) -> float:
         total = 0.0
-        trial = self.scratch.trial[0]
+        trial = self.trial[0]
         for _ in range(self.k):
             game.copy(state, trial)
-            total += self.play_guided(game, trial, rng, actions, simulation)
+            for _ in range(self.depth):
+                if game.is_terminal(trial):
+                    break
+                game.step(trial, self.next_move(game, trial, rng, actions))
+            total += value_for_first(game, trial, self.scale)
         return total / self.k
-
-    def play_guided(
-        self,
-        game: Any,
-        state: State,
-        rng: np.random.Generator,
-        actions: NDArray[np.int32],
-        simulation: Simulation,
-    ) -> float:
-        """One simulation; its result for player 0."""
-        for _ in range(self.depth):
-            if game.is_terminal(state):
-                break
-            game.step(state, self.choose(game, state, rng, actions, 0, simulation))
-        if game.is_terminal(state):
-            return float(game.outcome(state, 0))
-        found = evaluate_board(game, state, self.scale)
-        return found if game.to_play(state) == 0 else -found
 
 
 # ---- the agent -----------------------------------------------------------------------------------
@@ -302,32 +263,14 @@ class RHMCTS(TreeSearchAgent):
     ) -> None:
         bits = _heuristic_bits(heuristics)
         threats = options.setdefault("threats", True)
-        candidates = Candidates(
-            n=n,
-            reach=neighbourhood,
-            heuristics=bits,
-            defend=defend,
-            budget=LEAF_FOURS if threats else 0,
-            forced=forced,
-        )
-        selection = EvaluationPrior(
-            c=c,
-            defend=defend,
-            sharpness=sharpness,
-            scale=scale,
-            heuristics=bits,
-        )
-        playout = GuidedPlayout(
-            k=k,
-            depth=depth,
-            defend=defend,
-            heuristics=bits,
-            scale=scale,
-        )
+        fours = LEAF_FOURS if threats else 0
+        candidates = Candidates(n, neighbourhood, bits, defend, fours, forced)
+        selection = EvaluationPrior(c, defend, sharpness, scale, bits)
+        playout = GuidedPlayout(k, depth, defend=defend, heuristics=bits, scale=scale)
         self.eager = eager
         scores = PUBLISHED if patterns is None else load_points(patterns)
         variant = Variant(selection, playout, WinLoss(), knowledge=candidates)
-        known = GomokuKnowledge(scores)
+        known = GomokuKnowledge(partial(pattern_view, scores=scores))
         super().__init__(variant, simulations, seconds, **options, game_knowledge=known)
 
     def worker_class(self) -> type[TreeWorker]:

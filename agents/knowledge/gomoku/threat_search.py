@@ -28,7 +28,7 @@ from agents.knowledge.gomoku.board import (
     list_stops,
     makes_four,
 )
-from hexenv.compiled import compiled, kernel
+from hexenv.compiled import compiled, kernel, scratch_array
 from hexenv.games.base import EMPTY, NO_ACTION, Actions, State
 from hexenv.games.gomoku.patterns import NOTHING
 
@@ -92,10 +92,9 @@ def keep_building(game: Any, state: State, side: int, least: int, count: int, ou
         return count
     kept = 0
     for i in range(count):
-        code = int(state.codes[side, out[i]])
         found = 0
         for direction in range(4):
-            found += int((code >> (4 * direction)) & 15 >= least)
+            found += int(game.pattern(state, side, int(out[i]), direction) >= least)
         if found > 1 or game.kind(state, side, int(out[i])) >= TWO_FOURS:
             out[kept] = out[i]
             kept += 1
@@ -220,24 +219,6 @@ def try_four(game: Any, search: FourSearch, depth: int, side: int) -> int:
 # ---- wins by threats -----------------------------------------------------------------------------
 
 
-@compiled
-class Scratch(NamedTuple):
-    """Space to find moves in; `new_scratch` makes one."""
-
-    trial: Any
-    """``(1,)``: a position."""
-    stops: NDArray[np.int32]
-    """``(cells,)``."""
-    points: NDArray[np.float64]
-    """``(cells,)``."""
-
-
-def new_scratch(game: PatternGame) -> Scratch:
-    """Space for a game."""
-    trial = np.zeros(1, game.state_dtype).view(np.recarray)
-    return Scratch(trial, np.zeros(game.num_actions(), np.int32), np.zeros(game.num_actions()))
-
-
 MOST_THREATS: Final = 30
 """How many of his moves the search by all threats may go deep, before the fours that end it."""
 LINE_ROOM: Final = 2 * (MOST_FOURS + MOST_THREATS + 1)
@@ -254,7 +235,8 @@ class ThreatSearch(NamedTuple):
     fours: FourSearch
     stack: Any
     """``(2 * MOST_THREATS + 2,)`` positions, from the root."""
-    scratch: Scratch
+    trial: Any
+    """``(1,)``: a position to try moves in."""
     moves: NDArray[np.int32]
     """``(2 * MOST_THREATS + 2, cells)``: what can be played, the next one last."""
     waiting: NDArray[np.int32]
@@ -280,7 +262,7 @@ def new_threat_search(game: PatternGame, memory: int = 1 << 16) -> ThreatSearch:
     return ThreatSearch(
         new_four_search(game, memory),
         np.zeros(rows, game.state_dtype).view(np.recarray),
-        new_scratch(game),
+        np.zeros(1, game.state_dtype).view(np.recarray),
         np.empty((rows, cells), np.int32),
         np.zeros(rows, np.int32),
         np.zeros(rows, np.bool_),
@@ -294,19 +276,20 @@ def new_threat_search(game: PatternGame, memory: int = 1 << 16) -> ThreatSearch:
 
 @kernel
 def list_defences(
-    game: Any, state: State, attacker: int, least: int, most: int, scratch: Scratch, out: Actions
+    game: Any, state: State, attacker: int, least: int, most: int, trial: Any, out: Actions
 ) -> int:
     """What the defender can play against threats of two fives: all else loses.
 
     It has to stop every such threat: on its cell, or where one of the two fives would be; with
     three fives only the cell itself will do; in caro, wherever a stone has the effect that the
     threat no longer makes two fives. Or it is a four of his own. The kinds of threats are from
-    `least`, `TWO_FOURS` or `OPENS_FOUR`, to `most`; neither player can make five now.
+    `least`, `TWO_FOURS` or `OPENS_FOUR`, to `most`; neither player can make five now. `trial` is
+    ``(1,)``, a position to try moves in.
 
     Returns:
         How many; -1 if there is no threat after all, as black may not play it (renju).
     """
-    trial, stops = scratch.trial[0], scratch.stops
+    after, stops = trial[0], scratch_array(game.num_actions(), np.int32)
     stops[:] = 0
     threats = 0
     for cell in range(game.num_actions()):
@@ -315,14 +298,14 @@ def list_defences(
             threats += 1
             stops[cell] += 1
             if game.rules.has_blocked_fives():
-                count_stops(game, state, attacker, cell, scratch)
+                count_stops(game, state, attacker, cell, after, stops)
                 continue
-            game.copy(state, trial)
-            game.put(trial, attacker, cell)
-            if trial.counts[attacker, WINS] == 2:
-                one = find_kind(game, trial, attacker, WINS, 0)
+            game.copy(state, after)
+            game.put(after, attacker, cell)
+            if after.counts[attacker, WINS] == 2:
+                one = find_kind(game, after, attacker, WINS, 0)
                 stops[one] += 1
-                stops[find_kind(game, trial, attacker, WINS, one + 1)] += 1
+                stops[find_kind(game, after, attacker, WINS, one + 1)] += 1
     if threats == 0:
         return -1
     defender = 1 - attacker
@@ -336,14 +319,15 @@ def list_defences(
 
 
 @kernel
-def count_stops(game: Any, state: State, attacker: int, threat: int, scratch: Scratch) -> None:
-    """Count in ``scratch.stops`` the other cells on which a stone stops a threat (caro)."""
-    trial = scratch.trial[0]
+def count_stops(
+    game: Any, state: State, attacker: int, threat: int, after: State, stops: NDArray[np.int32]
+) -> None:
+    """Count in `stops` the other cells on which a stone stops a threat (caro)."""
     for cell in range(game.num_actions()):
         if cell != threat and game.owner(state, cell) == EMPTY and are_near(game, threat, cell):
-            game.copy(state, trial)
-            game.put(trial, 1 - attacker, cell)
-            scratch.stops[cell] += not TWO_FOURS <= game.kind(trial, attacker, threat) <= OPENS_FOUR
+            game.copy(state, after)
+            game.put(after, 1 - attacker, cell)
+            stops[cell] += not TWO_FOURS <= game.kind(after, attacker, threat) <= OPENS_FOUR
 
 
 @kernel
@@ -409,14 +393,14 @@ def enter_defence(game: Any, search: ThreatSearch, depth: int, side: int) -> int
         if search.waiting[depth] > 0:
             return OPEN
         if fives > 1:
-            trial, five = search.scratch.trial[0], find_kind(game, state, side, WINS, 0)
+            trial, five = search.trial[0], find_kind(game, state, side, WINS, 0)
             game.copy(state, trial)
             game.put(trial, 1 - side, five)
             search.lines[depth, 0] = five
             search.lines[depth, 1] = find_kind(game, trial, side, WINS, 0)
             search.lengths[depth] = 2
         return 2
-    count = list_defences(game, state, side, TWO_FOURS, OPENS_FOUR, search.scratch, moves)
+    count = list_defences(game, state, side, TWO_FOURS, OPENS_FOUR, search.trial, moves)
     search.waiting[depth] = count
     if count == 0:
         return 2  # a win, and no answer to go into the line
