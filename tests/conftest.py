@@ -39,9 +39,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def part_of(item: pytest.Item, parts: int) -> int:
-    """The part, from 1, that a test belongs to: its name alone says it.
+    """The part, from 1, that a test belongs to, by its name.
 
-    What runs as machine code goes by files, for tests of a file share what they compile.
+    If it runs as machine code, by the name of its file: tests of a file share what they compile.
     """
     name = item.path.name if item.get_closest_marker("compiled") else item.nodeid
     return zlib.crc32(name.encode()) % parts + 1

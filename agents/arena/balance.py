@@ -60,7 +60,8 @@ def score_openings(
     Args:
         agent: Its text; see `agents.registry`.
         game: By its name, or ``module:function``.
-        openings: In the notation of the game. Of images of one, only the first is played.
+        openings: In the notation of the game. Of those that are images of each other, only the
+            first is played.
         options: Of the game, ``key=value``.
         games: Of each opening, an even number.
         seed: Of the agents.
@@ -69,7 +70,7 @@ def score_openings(
         report: Called after each game with the number of games played and of all.
 
     Returns:
-        The openings in their order.
+        The openings in their order, without images of others.
 
     Raises:
         ValueError: If an argument is wrong, the game is not one by the rules of hexenv, or a game
@@ -158,7 +159,7 @@ def drawn_openings(
         game: As of `score_openings`.
         options: As there.
         plies: Of an opening.
-        count: The most openings; there may be fewer.
+        count: How many at most.
         seed: Of the openings.
         middle: See `agents.arena.openings.RandomOpenings`.
 

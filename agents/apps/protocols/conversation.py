@@ -98,7 +98,7 @@ class ProtocolServer:
         return int(action), 0.0 if statistics is None else float(statistics.values[action])
 
     def _warm_up(self, env: BoardEnv) -> None:
-        """Compile all that a move needs, so that the first takes no longer than others; reset."""
+        """Compile all that a move needs, so that the first takes no longer than others."""
         agent: Any = self.agent
         env.begin_at(env.state, [])
         if hasattr(agent, "prepare"):
@@ -106,7 +106,7 @@ class ProtocolServer:
         if hasattr(agent, "seconds") and not isinstance(agent, EngineAgent):
             self._act(env, SHORTEST)
             agent.reset()
-        env.step(base.legal_actions(env.game, env.state)[0])  # as moves bring it to a position
+        env.step(base.legal_actions(env.game, env.state)[0])  # positions are reached by steps
         env.reset()
 
 

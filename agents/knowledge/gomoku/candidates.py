@@ -330,7 +330,7 @@ class Candidates(NamedTuple):
         return self._replace(search=new_four_search(game), trial=base.new_states(game, 1))
 
     def merit(self, game: Any, state: State, cell: int, heuristics: int) -> float:
-        """How good a cell is for `list_best`."""
+        """How good a cell is, for `list_best`, and for `draw_cell`, where it is not negative."""
         return cell_points(game, state, cell, self.defend, heuristics)
 
     def list_actions(self, game: Any, state: State, rng: np.random.Generator, out: Actions) -> int:

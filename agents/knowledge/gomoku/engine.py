@@ -21,6 +21,7 @@ from agents.knowledge.gomoku.engine_memory import (
     Engine,
     Rules,
     find_entry,
+    move_of,
     new_engine,
     shown_value,
 )
@@ -291,13 +292,13 @@ class Thinking:
 
     def _line(self, best: int) -> list[int]:
         """The principal variation as the table has it."""
-        engine, rules, line = self.engine, self.game.rules, list[int]()
+        engine, game, line = self.engine, self.game.rules, list[int]()
         position = plain_state(self.game, engine.states[0])
-        while len(line) < MOST_PLIES and not rules.is_terminal(position):
-            place = find_entry(engine, int(rules.position_hash(position)))
-            move = NO_ACTION if place < 0 else int(engine.entries[place] & 1023) - 1
+        while len(line) < MOST_PLIES and not game.is_terminal(position):
+            place = find_entry(engine, int(game.position_hash(position)))
+            move = NO_ACTION if place < 0 else move_of(engine.entries[place])
             if move == NO_ACTION:
                 break
             line.append(move)
-            rules.step(position, move)
+            game.step(position, move)
         return line if line[:1] == [best] else [best]

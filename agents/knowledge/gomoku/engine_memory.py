@@ -154,6 +154,12 @@ def find_entry(engine: Engine, key: int) -> int:
 
 
 @kernel
+def move_of(entry: int) -> int:
+    """The best move of an entry, or `NO_ACTION`."""
+    return int(entry & 1023) - 1
+
+
+@kernel
 def look_up(game: Any, engine: Engine, ply: int) -> tuple[int, int]:
     """What the table knows of a position: a value or `UNDECIDED`, and the best move."""
     node = engine.nodes[ply]
@@ -161,7 +167,7 @@ def look_up(game: Any, engine: Engine, ply: int) -> tuple[int, int]:
     if place < 0:
         return UNDECIDED, NO_ACTION
     entry = engine.entries[place]
-    move = int(entry & 1023) - 1
+    move = move_of(entry)
     bound = (entry >> 10) & 3
     depth = ((entry >> 12) & 255) - 64
     value = int(entry >> 20) - 2**16

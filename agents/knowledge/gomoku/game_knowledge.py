@@ -30,7 +30,7 @@ class GomokuKnowledge(GameKnowledge):
     """Patterns on lines: wins by threats, candidates, an evaluation of boards.
 
     Args:
-        view_of: How it sees a position.
+        view_of: Makes the position that is searched: one with patterns, or with learnt values.
     """
 
     def __init__(self, view_of: Callable[[View], View] = pattern_view) -> None:

@@ -27,7 +27,10 @@ LEAF_TABLE: Final = 1 << 17
 
 @part
 class LearntPrior(EvaluationPrior):
-    """`EvaluationPrior` with the softmax of the learnt promises as prior."""
+    """`EvaluationPrior` with the softmax of the learnt promises, times `sharpness`, as prior.
+
+    `scale` is of the learnt values, and `defend` is not used.
+    """
 
     __slots__ = ()
 
@@ -56,7 +59,10 @@ class EngineLeaf(NamedTuple):
 
 @compiled
 class PromisingCells(Candidates):
-    """`Candidates` where the best cells near stones are those that promise most."""
+    """`Candidates` where the best cells near stones are those that promise most.
+
+    No cell can be drawn, as `forced` does: promises may be negative. `defend` is not used.
+    """
 
     __slots__ = ()
 

@@ -165,6 +165,7 @@ class GuidedPlayout(NamedTuple):
         return self._replace(trial=base.new_states(game, 2))
 
     def next_move(self, game: Any, state: State, rng: Any, actions: Actions) -> int:
+        """The first cell that makes or stops a five, else one that is drawn."""
         if list_urgent(game, state, self.heuristics & FIVES, self.trial[1:], actions) > 0:
             return int(actions[0])
         count = list_best(game, state, self, 0, actions)
