@@ -159,11 +159,11 @@ def test_openings_are_solved_in_files_once(tmp_path):
     assert moves[0] == 4
     found = openings.solve_opening(3, 4, tmp_path, None, 1 << 12, True)
     path = tmp_path / "b2.json"
-    assert openings.solved_opening(path, 3) == found
+    assert openings.FORMAT.read_json(path, size=3) == found
     assert found["winner"] == "black"
     assert check_proof(tmp_path / "b2.proof.jsonl")["winner"] == 0
     with pytest.raises(ValueError, match="expected size 4, got 3"):
-        openings.solved_opening(path, 4)
+        openings.FORMAT.read_json(path, size=4)
     assert openings.solve_opening(6, 12, tmp_path, 0.0, 1 << 12, False) is None
     assert not (tmp_path / "a3.json").exists()
 

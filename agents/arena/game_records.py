@@ -11,7 +11,7 @@ from agents.arena.schedule import Schedule, ScheduledGame, stream_seed
 from agents.arena.specification import Tournament, describe
 from agents.records.files import RecordDirectory, load_unchecked
 from agents.records.record import GameRecord
-from agents.records.recorder import assumed_of, reason_of
+from agents.records.recorder import end_of
 
 
 def game_name(tournament: Tournament) -> str:
@@ -49,13 +49,8 @@ def known_before(tournament: Tournament, game: ScheduledGame) -> dict[str, Any]:
 
 def plain_record(tournament: Tournament, played: PlayedGame) -> GameRecord:
     """The record of a game from its line in the file of results: without searches."""
-    return GameRecord.of(
-        actions=played.actions,
-        outcome=played.outcome * (-1 if played.game.first else 1),
-        reason=reason_of(played),
-        assumed=assumed_of(played, played.game.first),
-        **known_before(tournament, played.game),
-    )
+    known = known_before(tournament, played.game)
+    return GameRecord.of(actions=played.actions, **end_of(played), **known)
 
 
 class TournamentRecords:

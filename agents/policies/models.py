@@ -152,7 +152,7 @@ class TorchModule:
     """The policy of a PyTorch module; see `PolicyAgent.from_torch`."""
 
     def __init__(self, module: Any, channels_first: bool) -> None:
-        self._torch = library("torch", "torch")
+        library("torch", "torch")  # if it is not there, this says so now
         if isinstance(module, type) or not callable(module):
             raise ValueError(
                 f"expected a module of PyTorch, got {shortened(module)} (NetworkAgent reads the "
@@ -164,18 +164,12 @@ class TorchModule:
     def __call__(self, planes: NDArray[Any], masks: NDArray[np.int8]) -> PolicyOutput:
         if self.channels_first:
             planes = np.moveaxis(planes, -1, 1)
-        torch = self._torch
+        torch = library("torch", "torch")
         with torch.no_grad(), safe_threads(torch):
             found = self.module(torch.as_tensor(np.ascontiguousarray(planes), dtype=torch.float32))
         is_pair = isinstance(found, (tuple, list))
         logits, values = cast("Any", found if is_pair else (found, None))
         return logits.cpu().numpy(), None if values is None else values.cpu().numpy()
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"module": self.module, "channels_first": self.channels_first}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(**state)
 
 
 class RLlibModule:
@@ -194,27 +188,17 @@ class RLlibModule:
             if module not in known:
                 raise ValueError(f"{checkpoint}: {not_one_of('a module', known, module)}")
             folder = modules / module
-        self._use(rl_module.RLModule.from_checkpoint(folder))
-
-    def _use(self, module: Any) -> None:
-        self._torch = library("torch", "torch")
-        self._module = module
-        self._shape = module.observation_space["observations"].shape
+        self._module = rl_module.RLModule.from_checkpoint(folder)
+        self._shape = self._module.observation_space["observations"].shape
 
     def __call__(self, planes: NDArray[Any], masks: NDArray[np.int8]) -> PolicyOutput:
-        torch = self._torch
+        torch = library("torch", "torch")
         seen = torch.as_tensor(fitted(planes, self._shape).astype(np.float32))
         ones = torch.ones(masks.shape)  # the mask is applied by who asks
         batch = {"obs": {"observations": seen, "action_mask": ones}}
         with torch.no_grad(), safe_threads(torch):
             found = self._module.forward_inference(batch)
         return found["action_dist_inputs"].cpu().numpy(), None
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"module": self._module}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self._use(state["module"])
 
 
 class OneByOne:

@@ -143,14 +143,7 @@ class Recorder:
         try:
             if env is not None:
                 self._look_at(env)
-            return self._collected(
-                result.actions,
-                result.first,
-                outcome=result.outcome * (-1 if result.first else 1),
-                reason=reason_of(result),
-                seed=seed,
-                assumed=assumed_of(result, result.first),
-            )
+            return self._collected(result.actions, result.first, seed=seed, **end_of(result))
         finally:
             self._searches, self._seconds, self._start = [], [], None
 
@@ -199,15 +192,17 @@ class Recorder:
         return tuple(found)
 
 
-def assumed_of(result: Any, first: int) -> tuple[str | None, str | None]:
-    """The untrue assumptions of a result's agents, in the order of the players."""
-    return result.assumed[first], result.assumed[1 - first]
+def end_of(result: Any) -> dict[str, Any]:
+    """What a record says of the end of a game, and of what its players assumed though it is untrue.
 
-
-def reason_of(result: Any) -> str | None:
-    """Why a game did not end by its rules; None if it did."""
-    if result.adjudicated is not None:
-        return f"adjudicated: {result.adjudicated}"
+    Of a game that the rules have ended, `reason` is None.
+    """
+    reason = None if result.illegal is None else "illegal action"
     if result.forfeit is not None:
-        return f"forfeit: {result.forfeit}"
-    return None if result.illegal is None else "illegal action"
+        reason = f"forfeit: {result.forfeit}"
+    if result.adjudicated is not None:
+        reason = f"adjudicated: {result.adjudicated}"
+    outcome, assumed = result.outcome, result.assumed
+    if result.first:
+        outcome, assumed = -outcome, assumed[::-1]
+    return {"outcome": outcome, "reason": reason, "assumed": assumed}

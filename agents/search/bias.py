@@ -8,7 +8,7 @@ Hayward, Mueller and Pawlewicz, "MoHex 2.0: a pattern-based MCTS Hex player", Co
 2013).
 """
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,23 +18,6 @@ from agents.search.simulation import Simulation
 from agents.search.tree import Tree
 from hexenv.compiled import compiled
 from hexenv.games.base import State
-
-
-class Priors(Protocol):
-    """What gives the children of a node their priors."""
-
-    def write(
-        self, game: Any, state: State, tree: Tree, node: int, out: NDArray[np.float64]
-    ) -> None:
-        """Write the prior of each child of a node, whose position is `state`, at its number.
-
-        They add up to 1.
-        """
-        ...
-
-    def with_memory(self, game: Any) -> Any:
-        """The priors with the arrays they need for a game. Plain Python."""
-        ...
 
 
 class BiasExtras(NamedTuple):
@@ -56,6 +39,8 @@ class ProgressiveBias(NamedTuple):
 
     selection: Any
     priors: Any
+    """``write(game, state, tree, node, out)`` writes the prior of each child of a node, whose
+    position is `state`, at its number; they add up to 1. ``with_memory`` is that of a part."""
     weight: float
     fpu: float
 

@@ -88,9 +88,13 @@ def slot_of(graph: Graph, key: int) -> int:
 
 
 @kernel
-def add_position(game: Any, state: Any, tree: Tree, graph: Graph) -> int:
-    """A node for a position that has none, or `NOWHERE` if there is no room."""
-    node = tree.node_count[0]
+def position_of(game: Any, state: Any, tree: Tree, graph: Graph) -> int:
+    """The node of a position, found or made; `NOWHERE` if there is no room."""
+    key = game.position_hash(state)
+    slot = slot_of(graph, key)
+    if graph.places[slot] != NOWHERE:
+        return int(graph.places[slot])
+    node = int(tree.node_count[0])
     if node >= len(tree.action):
         return NOWHERE
     add_node(tree, -1, 0)
@@ -99,18 +103,7 @@ def add_position(game: Any, state: Any, tree: Tree, graph: Graph) -> int:
     for player in range(2):
         graph.own[node, player] = 0.0
         graph.mean[node, player] = 0.0
-    return node
-
-
-@kernel
-def position_of(game: Any, state: Any, tree: Tree, graph: Graph) -> int:
-    """The node of a position, found or made; `NOWHERE` if there is no room."""
-    key = game.position_hash(state)
-    slot = slot_of(graph, key)
-    if graph.places[slot] != NOWHERE:
-        return int(graph.places[slot])
-    node = add_position(game, state, tree, graph)
-    if node != NOWHERE and graph.place_count[0] < len(graph.places) - len(graph.places) // 4:
+    if graph.place_count[0] < len(graph.places) - len(graph.places) // 4:
         graph.keys[slot] = key
         graph.places[slot] = node
         graph.place_count[0] += 1

@@ -172,29 +172,18 @@ def refuse_choice(policy: Any, actions: Actions, count: int, chosen: int) -> Non
     raise ValueError(f"expected a legal action, got {chosen} of {legal}, in {where}")
 
 
+_LEARNING: Final = {"update": no_update, "needs_moves": no_moves, "with_memory": no_memory}
+_KEEPING: Final = {
+    "with_memory": no_memory,
+    "initialise": no_initialise,
+    "new_extras": no_extras,
+}
 DEFAULTS: Final[dict[str, dict[str, Any]]] = {
-    "score": {
-        "update": no_update,
-        "needs_moves": no_moves,
-        "with_memory": no_memory,
-        "tries_all_first": all_first,
-        "initialise": no_initialise,
-        "new_extras": no_extras,
-    },
-    "choose": {
-        "update": no_update,
-        "needs_moves": no_moves,
-        "with_memory": no_memory,
-        "simulate": play_out,
-    },
-    "simulate": {"update": no_update, "needs_moves": no_moves, "with_memory": no_memory},
-    "shape": {"update": no_update, "needs_moves": no_moves, "with_memory": no_memory},
-    "revise": {
-        "prunes": no_pruning,
-        "with_memory": no_memory,
-        "initialise": no_initialise,
-        "new_extras": no_extras,
-    },
+    "score": {**_LEARNING, **_KEEPING, "tries_all_first": all_first},
+    "choose": {**_LEARNING, "simulate": play_out},
+    "simulate": _LEARNING,
+    "shape": _LEARNING,
+    "revise": {**_KEEPING, "prunes": no_pruning},
 }
 """What `part` adds where a class has nothing of the name, by the method that tells the kind."""
 

@@ -50,7 +50,8 @@ def alone(place: Path | None, what: str) -> Generator[None]:
         try:
             yield
         finally:
-            _unlock(file)  # a forked process may have the file open as well
+            with suppress(OSError):  # there was no locking
+                _set_lock(file, False)  # a forked process may have the file open as well
 
 
 def _lock_file(place: Path) -> Any:
@@ -63,31 +64,22 @@ def _lock_file(place: Path) -> Any:
 def _lock(file: Any) -> bool:
     """Try to lock a file; False if another process holds it."""
     try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            file.seek(0)
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _set_lock(file, True)
     except OSError as error:
         return error.errno not in (EACCES, EAGAIN)
     return True
 
 
-def _unlock(file: Any) -> None:
-    with suppress(OSError):  # there was no locking
-        if sys.platform == "win32":
-            import msvcrt
+def _set_lock(file: Any, is_held: bool) -> None:
+    if sys.platform == "win32":
+        import msvcrt
 
-            file.seek(0)
-            msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)
-        else:
-            import fcntl
+        file.seek(0)
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK if is_held else msvcrt.LK_UNLCK, 1)
+    else:
+        import fcntl
 
-            fcntl.flock(file, fcntl.LOCK_UN)
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB if is_held else fcntl.LOCK_UN)
 
 
 # ---- what a person sees --------------------------------------------------------------------------

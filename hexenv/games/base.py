@@ -392,31 +392,19 @@ def line_cells(game: StoneGame, state: State, length: int) -> list[int]:
     """The winner's stones on the lines of at least `length` that have won, ascending."""
     if state.winner == IN_PLAY:
         return []
-    owners = cell_owners(game, state)
+    board = np.pad(cell_owners(game, state), 1, constant_values=OUTSIDE)
     found: set[int] = set()
-    for row, column in zip(*np.nonzero(owners == state.winner), strict=True):
+    for row, column in np.argwhere(board == state.winner).tolist():
         for down, right in ((0, 1), (1, 0), (1, 1), (1, -1)):
-            line = _run_from(owners, int(row), int(column), down, right)
+            if board[row - down, column - right] == state.winner:
+                continue  # the line starts earlier
+            line, place = list[int](), (row, column)
+            while board[place] == state.winner:
+                line.append((place[0] - 1) * game.columns + place[1] - 1)
+                place = place[0] + down, place[1] + right
             if len(line) >= length and all(game.completes(state, cell) for cell in line):
                 found.update(line)
     return sorted(found)
-
-
-def _run_from(owners: Cells, row: int, column: int, down: int, right: int) -> list[int]:
-    """The cells of the run that starts here in one direction; empty where it starts earlier."""
-    rows, columns = owners.shape
-
-    def owner(row: int, column: int) -> int:
-        inside = 0 <= row < rows and 0 <= column < columns
-        return int(owners[row, column]) if inside else OUTSIDE
-
-    player = owner(row, column)
-    line: list[int] = []
-    if owner(row - down, column - right) != player:
-        while owner(row, column) == player:
-            line.append(row * columns + column)
-            row, column = row + down, column + right
-    return line
 
 
 def parse_board_size(board_size: int | tuple[int, int], least: int, most: int) -> tuple[int, int]:

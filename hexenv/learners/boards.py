@@ -159,9 +159,6 @@ class Boards:
         return [(self._opponents[one], which[chosen == one]) for one in each_of(chosen)]
 
     def _answer(self, groups: list[tuple[Opponent, Which]]) -> None:
-        if len(groups) == 1:
-            groups[0][0].answer(self, groups[0][1])
-            return
         seeing: list[tuple[SeeingOpponent, Which]] = []
         for opponent, own in groups:
             as_seeing = opponent.as_seeing(self)
@@ -181,8 +178,9 @@ class Boards:
 
         `hand_in` gives them to the rosters.
         """
-        chosen, counts = self._chosen[which], self._lineup.counts
-        self._run(kernels.count_results, which, chosen, result.rewards, result.terminations, counts)
+        ended = which[result.terminations[which]]
+        places = 1 - np.sign(result.rewards[ended]).astype(np.int64)  # a win, a draw, a loss
+        np.add.at(self._lineup.counts, (self._chosen[ended], places), 1)
 
     def hand_in(self) -> None:
         """Give the results since the last call to the rosters, which are shared between threads."""

@@ -178,25 +178,6 @@ def score_boards(
 
 
 @kernel
-def count_results(
-    game: Any,
-    which: Which,
-    chosen: NDArray[np.int32],
-    rewards: NDArray[np.float64],
-    terminations: Flags,
-    counts: NDArray[np.int64],
-) -> None:
-    """Add the learner's wins, draws and losses against each opponent, for boards that are over."""
-    for i in range(which.size):
-        if terminations[which[i]]:
-            reward = rewards[which[i]]
-            place = 0
-            if reward <= 0.0:
-                place = 1 if reward == 0.0 else 2
-            counts[chosen[i], place] += 1
-
-
-@kernel
 def show_boards(
     game: Any,
     states: Any,

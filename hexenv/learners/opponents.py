@@ -101,7 +101,7 @@ def name_of(opponent: Any) -> str:
     return str(name or type(opponent).__name__)
 
 
-class PolicyOpponent:
+class PolicyOpponent(Opponent):
     """A compiled policy of `hexenv.learners.policies`."""
 
     needs_moves: bool = False
@@ -112,9 +112,6 @@ class PolicyOpponent:
         self._policy = policy
         self._policies: dict[Boards, Any] = {}
 
-    def begin(self, boards: "Boards", which: Which) -> None:
-        """Do nothing."""
-
     def policy_on(self, boards: "Boards") -> Any:
         """The policy of these boards, which have it play with the learner in one call."""
         if boards not in self._policies:  # threads must not share scratch space
@@ -124,11 +121,8 @@ class PolicyOpponent:
     def answer(self, boards: "Boards", which: Which) -> None:
         boards.answer_by(self.policy_on(boards), which)
 
-    def as_seeing(self, boards: "Boards") -> None:
-        """None: it reads positions."""
 
-
-class FunctionOpponent:
+class FunctionOpponent(Opponent):
     """A function from observations and masks to actions.
 
     Its method ``see_as``, if it has one, is called with the environment whose observations it will
@@ -167,7 +161,7 @@ class FunctionOpponent:
         return answers_of(self.name, [self._function(observation_of(observations, 0), masks[0])])
 
 
-class AgentOpponent:
+class AgentOpponent(Opponent):
     """An agent of `agents`, or another object with ``act(env)``.
 
     It gets a PettingZoo environment in the position of the board, with the options of the learner's
@@ -219,9 +213,6 @@ class AgentOpponent:
             else:
                 self._answer_one_by_one(boards, which)
 
-    def as_seeing(self, boards: "Boards") -> "FunctionOpponent | None":
-        return None
-
     def _answer_one_by_one(self, boards: "Boards", which: Which) -> None:
         if self._env is None or self._env.game is not boards.game:
             self._env = boards.env.clone()
@@ -263,10 +254,6 @@ class NamedOpponent(AgentOpponent):
     def begin(self, boards: "Boards", which: Which) -> None:
         together = self.as_seeing(boards)
         (super() if together is None else together).begin(boards, which)
-
-    def answer(self, boards: "Boards", which: Which) -> None:
-        together = self.as_seeing(boards)
-        (super() if together is None else together).answer(boards, which)
 
     def agent_of(self, boards: "Boards", board: int) -> Any:
         if (boards, board) not in self._agents:

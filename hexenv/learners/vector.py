@@ -130,17 +130,6 @@ class ThreadedBoards:
             wait(rest)  # after an error, too, no thread may write once this returns
         return [first] + [one.result() for one in rest]
 
-    @property
-    def idle(self) -> Flags:
-        return np.concatenate([part.boards.idle for part in self._parts])
-
-    @property
-    def states(self) -> NDArray[Any]:
-        states = np.zeros(len(self.masks), self._parts[0].boards.table.states.dtype)
-        for part in self._parts:  # concatenate would make plain void of records
-            states[part.place] = part.boards.table.states
-        return states
-
     def new_planes(self) -> NDArray[Any]:
         return self._parts[0].boards.new_planes(len(self.masks))
 
@@ -518,12 +507,15 @@ class BoardVectorEnv(VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
     @property
     def idle(self) -> Flags:
         """``(num_envs,)``: the boards whose episode is over."""
-        return self._parts.idle
+        return np.concatenate([part.boards.idle for part in self._parts])
 
     @property
     def states(self) -> NDArray[Any]:
         """``(num_envs,)`` positions, a copy."""
-        return self._parts.states
+        states = np.zeros(self.num_envs, np.dtype((np.record, self.raw_env.game.state_dtype)))
+        for part in self._parts:  # concatenate would make plain void of records
+            states[part.place] = part.boards.table.states
+        return states
 
     @property
     def sides(self) -> NDArray[np.int8]:

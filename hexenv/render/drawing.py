@@ -5,7 +5,7 @@ them with a `Pen`. Colours have the names of `hexenv.render.look.paints_of`; len
 fractions of the side of a cell.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from math import hypot
 from typing import Final, NamedTuple, Protocol
 
@@ -23,7 +23,6 @@ from hexenv.render.geometry import (
     bands,
     centers_of,
     hexagon,
-    labels_of,
     star_points,
 )
 from hexenv.render.overlay import Arrow, Disc, Overlay, numbers_of
@@ -239,9 +238,20 @@ def scene_of(
     return Scene(stones, path, win, last, texts, discs, arrows)
 
 
-def label_texts(board: BoardGeometry) -> list[Text]:
+def label_texts(board: BoardGeometry) -> Iterator[Text]:
     """The labels of the columns and rows."""
-    return [Text(point, label, "label") for point, label in labels_of(board)]
+    if board.size < MIN_LABELLED_SIZE:
+        return
+    near = -1.0 if board.style == "hexagons" else -0.9  # in steps from the first row or column
+    on_both_sides = board.style == "points"
+    for column, label in enumerate(board.column_labels):
+        yield Text(board.center(near, column), label, "label")
+        if on_both_sides:
+            yield Text(board.center(board.rows - 1 - near, column), label, "label")
+    for row, label in enumerate(board.row_labels):
+        yield Text(board.center(row, near), label, "label")
+        if on_both_sides:
+            yield Text(board.center(row, board.columns - 1 - near), label, "label")
 
 
 def disc_layers(board: BoardGeometry, disc: Disc) -> list[tuple[str, float]]:
@@ -250,16 +260,6 @@ def disc_layers(board: BoardGeometry, disc: Disc) -> list[tuple[str, float]]:
     if board.style == "points" and disc.label:  # hides the lines that cross below the text
         return [("board", 0.85), colored]
     return [colored]
-
-
-def disc_texts(board: BoardGeometry, discs: Iterable[Disc]) -> list[Text]:
-    """The labels of discs."""
-    centers, paints = centers_of(board), ("figure", "figure-on-disc")
-    return [
-        Text(centers[disc.cell], disc.label, paints[abs(disc.strength) > 0.5])
-        for disc in discs
-        if disc.label
-    ]
 
 
 class ArrowShape(NamedTuple):
@@ -294,17 +294,19 @@ def arrow_layer(arrow: Arrow) -> tuple[str, float]:
     return ("high" if arrow.strength > 0 else "low"), DISC_OPACITY * abs(arrow.strength)
 
 
-def arrow_texts(board: BoardGeometry, arrows: Iterable[Arrow]) -> list[Text]:
-    """The labels of arrows."""
+def overlay_texts(
+    board: BoardGeometry, discs: Iterable[Disc], arrows: Iterable[Arrow]
+) -> list[Text]:
+    """The labels of discs and arrows."""
     centers, paints = centers_of(board), ("figure", "figure-on-disc")
+    marks: list[tuple[Point, Disc | Arrow]] = [(centers[disc.cell], disc) for disc in discs]
+    for arrow in arrows:
+        shape = arrow_shape(centers[arrow.start], centers[arrow.end], board.size)
+        marks.append((shape.label, arrow))
     return [
-        Text(
-            arrow_shape(centers[arrow.start], centers[arrow.end], board.size).label,
-            arrow.label,
-            paints[abs(arrow.strength) > 0.5],
-        )
-        for arrow in arrows
-        if arrow.label
+        Text(place, mark.label, paints[abs(mark.strength) > 0.5])
+        for place, mark in marks
+        if mark.label
     ]
 
 

@@ -3,7 +3,6 @@
 Lengths and coordinates are in pixels of the picture, x to the right and y down.
 """
 
-from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
 from math import sqrt
@@ -145,22 +144,6 @@ def middle(start: Point, end: Point) -> Point:
 
 
 # ---- around the cells ----------------------------------------------------------------------------
-
-
-def labels_of(board: BoardGeometry) -> Iterator[tuple[Point, str]]:
-    """The labels of the columns and rows, each with the position of its centre."""
-    if board.size < MIN_LABELLED_SIZE:
-        return
-    near = -1.0 if board.style == "hexagons" else -0.9  # in steps from the first row or column
-    on_both_sides = board.style == "points"
-    for column, label in enumerate(board.column_labels):
-        yield board.center(near, column), label
-        if on_both_sides:
-            yield board.center(board.rows - 1 - near, column), label
-    for row, label in enumerate(board.row_labels):
-        yield board.center(row, near), label
-        if on_both_sides:
-            yield board.center(row, board.columns - 1 - near), label
 
 
 def star_points(rows: int, columns: int) -> list[tuple[int, int]]:

@@ -22,15 +22,14 @@ from hexenv.render.drawing import (
     Text,
     arrow_layer,
     arrow_shape,
-    arrow_texts,
     disc_layers,
-    disc_texts,
     draw_cell,
     draw_ground,
     draw_sprite,
     figure_size,
     label_texts,
     number_size,
+    overlay_texts,
     scene_of,
 )
 from hexenv.render.geometry import (
@@ -80,7 +79,7 @@ def render_rgb(
         paint, opacity = arrow_layer(arrow)
         mask = _arrow(board, arrow.start, arrow.end, round(255 * opacity))
         image.paste(board.paints[paint], (0, 0), mask)
-    texts = disc_texts(board, scene.discs) + arrow_texts(board, scene.arrows)
+    texts = overlay_texts(board, scene.discs, scene.arrows)
     _write(image, board, texts, figure_size(board))
     return np.array(image)
 

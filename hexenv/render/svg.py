@@ -34,15 +34,14 @@ from hexenv.render.drawing import (
     Text,
     arrow_layer,
     arrow_shape,
-    arrow_texts,
     disc_layers,
-    disc_texts,
     draw_cell,
     draw_ground,
     draw_sprite,
     figure_size,
     label_texts,
     number_size,
+    overlay_texts,
     scene_of,
 )
 from hexenv.render.geometry import BoardGeometry, Corners, Point, centers_of, geometry_of
@@ -144,7 +143,7 @@ def _overlay(board: BoardGeometry, discs: list[Disc], arrows: list[Arrow], title
         for paint, opacity in disc_layers(board, disc)
     )
     drawn = "".join(_arrow(board, arrow) for arrow in arrows)
-    texts = disc_texts(board, discs) + arrow_texts(board, arrows)
+    texts = overlay_texts(board, discs, arrows)
     written = _texts(texts, figure_size(board))
     return f"<title>{escape(title)}</title>{circles}{drawn}{written}"
 

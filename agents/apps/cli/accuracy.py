@@ -4,8 +4,6 @@ import json
 from typing import Any, Final
 
 import click
-from rich.console import Console
-from rich.progress import Progress
 
 from agents.apps.cli import shared
 from agents.arena.accuracy import (
@@ -90,7 +88,7 @@ def accuracy(
         how = {"seeds": seeds, "seed": seed}
         how["workers"] = usable_cpus() if workers is None else workers
         chunks = sum(-(-len(members) // CHUNK) for members in sets.values()) * seeds * len(agents)
-        with Progress(console=Console(stderr=True), disable=as_json) as bar:
+        with shared.plain_bar(as_json) as bar:
             task = bar.add_task("positions", total=chunks)
             found = [
                 measure(agent, members, name=name, on_chunk=lambda: bar.advance(task), **how)

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Final
 
 import click
-from rich.console import Console
-from rich.progress import Progress
 
 from agents.apps.cli import shared
 from agents.arena.bench import SUITE, TIERS, BoardResult, chosen_boards, overall, run_bench, slug
@@ -74,7 +72,7 @@ def bench(
     with (
         shared.interruptible("the same command goes on"),
         shared.clear_errors(),
-        Progress(console=Console(stderr=True), disable=as_json) as bar,
+        shared.plain_bar(as_json) as bar,
     ):
         for agent in agents:
             folder, report = Path(directory) / slug(agent), shared.counter(bar, agent)

@@ -5,8 +5,6 @@ import sys
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.progress import Progress
 
 from agents.apps.cli import shared
 from agents.core.workers import StartError
@@ -72,7 +70,7 @@ def data(
         options["workers"] = usable_cpus()
     with shared.clear_errors():
         check_formats(options["formats"])  # before the bar, which would say that it had begun
-    with shared.clear_errors(), Progress(console=Console(stderr=True), disable=as_json) as bar:
+    with shared.clear_errors(), shared.plain_bar(as_json) as bar:
         task = bar.add_task("games", total=games)
 
         def report(count: int, positions: int) -> None:

@@ -5,8 +5,6 @@ import sys
 from typing import Any, Final
 
 import click
-from rich.console import Console
-from rich.progress import Progress
 
 from agents.apps.cli import shared
 from agents.arena.match import (
@@ -74,7 +72,7 @@ def match(
     results, interrupted, failure = list[GameResult](), False, None
     on_move = _on_move(agents if render == "ansi" else None, as_json, kept)
     try:
-        with Progress(console=Console(stderr=True), disable=as_json or render == "ansi") as bar:
+        with shared.plain_bar(as_json or render == "ansi") as bar:
             task = bar.add_task(f"{agents[0]} - {agents[1]}", total=games)
             for result in play_match(env, players, games, seed, on_move, opening_plies):
                 results.append(result)

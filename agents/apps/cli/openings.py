@@ -4,8 +4,6 @@ import json
 import shlex
 
 import click
-from rich.console import Console
-from rich.progress import Progress
 
 from agents.apps.cli import shared
 from agents.arena.balance import (
@@ -65,11 +63,7 @@ def openings(
         raise click.UsageError("expected no --plies, --count or --middle with --openings")
     plies, count, games = plies or 2, count or 100, games or 20
     kept = "the same command goes on" if results else "no game is kept without --results"
-    with (
-        shared.interruptible(kept),
-        shared.clear_errors(),
-        Progress(console=Console(stderr=True), disable=as_json) as bar,
-    ):
+    with shared.interruptible(kept), shared.clear_errors(), shared.plain_bar(as_json) as bar:
         expect_distinct(to, results, listed)
         if to is not None:
             expect_writable("to", to)

@@ -7,10 +7,8 @@ from pathlib import Path
 from typing import Final
 
 import click
-from rich.console import Console
-from rich.progress import Progress
 
-from agents.apps.cli.shared import clear_errors, print_figures
+from agents.apps.cli.shared import clear_errors, plain_bar, print_figures
 from agents.core.files import write_text
 from agents.core.reading import names_file, read_text
 from agents.core.workers import LocalPool, Lost, ProcessPool, Worker
@@ -84,7 +82,7 @@ def review(
         count = min(usable_cpus() if workers is None else workers, len(waiting))
         found: dict[int, Review] = dict(kept)
         with (
-            Progress(console=Console(stderr=True), disable=as_json) as bar,
+            plain_bar(as_json) as bar,
             closing(ProcessPool(make, count) if count > 1 else LocalPool(make)) as pool,
         ):
             task = bar.add_task("games", total=len(waiting))

@@ -88,6 +88,11 @@ def progress_bar(is_off: bool, *counts: ProgressColumn) -> Progress:
     )
 
 
+def plain_bar(is_off: bool) -> Progress:
+    """The same as rich has it, without figures."""
+    return Progress(console=Console(stderr=True), disable=is_off)
+
+
 def new_table(*columns: str, texts: Container[str] = (), title: str | None = None) -> Table:
     """A table of figures, but for the columns named in `texts`, which may be wrapped.
 
@@ -138,16 +143,10 @@ def clear_errors(prefix: str = "") -> Generator[None]:
                 show(message, category, *where)
 
         warnings.showwarning = tell
-        with _clear_errors(prefix):
+        try:
             yield
-
-
-@contextmanager
-def _clear_errors(prefix: str) -> Generator[None]:
-    try:
-        yield
-    except (ValueError, ImportError) as error:
-        raise click.UsageError(f"{prefix}{error}") from error
-    except OSError as error:
-        file = "" if error.filename is None else f"{error.filename}: "
-        raise click.ClickException(f"{prefix}{file}{error.strerror or error}") from error
+        except (ValueError, ImportError) as error:
+            raise click.UsageError(f"{prefix}{error}") from error
+        except OSError as error:
+            file = "" if error.filename is None else f"{error.filename}: "
+            raise click.ClickException(f"{prefix}{file}{error.strerror or error}") from error

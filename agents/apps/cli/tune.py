@@ -4,8 +4,6 @@ import json
 from dataclasses import asdict
 
 import click
-from rich.console import Console
-from rich.progress import Progress
 
 from agents.apps.cli import shared
 from agents.arena.tuning import LEAST_GAMES, TUNING_PLIES, Tuning, ranges_of
@@ -67,7 +65,7 @@ def tune(
     with (
         shared.interruptible("the same command goes on"),
         shared.clear_errors(),
-        Progress(console=Console(stderr=True), disable=as_json) as bar,
+        shared.plain_bar(as_json) as bar,
     ):
         base = with_parameters(agent, given)
         found = tune_agent(

@@ -294,19 +294,6 @@ def fill_all(
 
 
 @kernel
-def number_and_fill(
-    rings: Rings,
-    owners: NDArray[np.int8],
-    numbers: NDArray[np.int32],
-    captured: NDArray[np.int64],
-    changed: NDArray[np.int16],
-) -> None:
-    """`fill_all` after the rings were numbered: `numbers` is only written."""
-    number_all(rings.of_cells, owners, 0, numbers, RING)
-    fill_all(rings, owners, numbers, captured, changed)
-
-
-@kernel
 def fill_in(rings: Rings, owners: NDArray[np.int8]) -> None:
     """Put stones on dead, captured and permanently inferior cells, and on what that makes so.
 
@@ -317,7 +304,8 @@ def fill_in(rings: Rings, owners: NDArray[np.int8]) -> None:
     size = len(rings.of_cells)
     captured, numbers = scratch_array((2, 3), np.int64), scratch_array(size, np.int32)
     captured[:] = 0
-    number_and_fill(rings, owners, numbers, captured, scratch_array(size, np.int16))
+    number_all(rings.of_cells, owners, 0, numbers, RING)
+    fill_all(rings, owners, numbers, captured, scratch_array(size, np.int16))
 
 
 @kernel

@@ -144,7 +144,7 @@ def learnt_factors() -> Factors:
 
 @compiled
 class HexPriors(NamedTuple):
-    """`agents.search.bias.Priors` of moves of Hex."""
+    """The `priors` of `agents.search.bias.ProgressiveBias`, for moves of Hex."""
 
     factors: Any = None
     """`Factors`; None: those in the package."""

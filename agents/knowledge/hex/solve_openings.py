@@ -151,15 +151,6 @@ def solve_opening(
     return found
 
 
-def solved_opening(path: Path, size: int) -> dict[str, Any]:
-    """What the file of an opening says.
-
-    Raises:
-        ValueError: If it is of another kind or size.
-    """
-    return FORMAT.read_json(path, size=size)
-
-
 @click.command()
 @click.option("--size", required=True, type=click.IntRange(2, 13), help="Rows and columns.")
 @click.option("--to", required=True, type=click.Path(file_okay=False), help="The folder.")
@@ -190,7 +181,7 @@ def solve_openings(
         ):
             done = [name for name in names if is_done(folder, name, proofs)]
             for name in done:
-                _print(solved_opening(folder / f"{name}.json", size))
+                _print(FORMAT.read_json(folder / f"{name}.json", size=size))
                 table_file(folder, name).unlink(missing_ok=True)  # of a process that was killed
             waiting = {
                 name: pool.submit(

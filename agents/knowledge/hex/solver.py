@@ -84,12 +84,13 @@ from agents.knowledge.hex.h_search import (
 )
 from agents.knowledge.hex.inferior import (
     Rings,
+    fill_all,
     fill_around,
     fill_with,
     killer_of,
     new_rings,
-    number_and_fill,
 )
+from agents.knowledge.hex.patterns import RING
 from agents.knowledge.hex.shortest import stones_needed
 from agents.knowledge.hex.solver_table import (
     PLACES,
@@ -101,6 +102,7 @@ from agents.knowledge.hex.solver_table import (
     turned,
     write_key,
 )
+from agents.knowledge.hex.surroundings import number_all
 from agents.solvers.depth_first import NODES, UNKNOWN
 from agents.solvers.questions import Clock, ExactSolver
 from hexenv.compiled import CompiledFunction, compiled, kernel
@@ -319,7 +321,8 @@ def close(nodes: Any, depth: int, winner: int) -> int:
 def fill_root(nodes: Any) -> None:
     """Fill in the position at the root."""
     owners, numbers = nodes.owners[0], nodes.ring_numbers[0]
-    number_and_fill(nodes.rings, owners, numbers, nodes.captured[0], nodes.changed)
+    number_all(nodes.rings.of_cells, owners, 0, numbers, RING)
+    fill_all(nodes.rings, owners, numbers, nodes.captured[0], nodes.changed)
 
 
 @kernel

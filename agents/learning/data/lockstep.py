@@ -4,7 +4,7 @@ Opponents of learners and searches in many games use the same table (`hexenv.gam
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,18 +31,6 @@ class Moves(NamedTuple):
     """``(n,)``: of the positions for the player to move, -1 to 1; NaN where it has none."""
 
 
-class Player(Protocol):
-    """Who plays in many games at once."""
-
-    def begin(self, number: int, seed: int) -> None:
-        """Prepare for a game that begins in one place."""
-        ...
-
-    def act(self, table: GameTable, which: Which) -> Moves:
-        """Choose moves in some of the games."""
-        ...
-
-
 class ManyPlayer:
     """An agent that plays many games at once: what its `play_many` has made."""
 
@@ -50,9 +38,11 @@ class ManyPlayer:
         self._many = many
 
     def begin(self, number: int, seed: int) -> None:
+        """Prepare for a game that begins in one place."""
         self._many.reset(number, seed)
 
     def act(self, table: GameTable, which: Which) -> Moves:
+        """Choose moves in some of the games."""
         chosen = self._many.act(table, which)
         return Moves(chosen, *self._many.found(which, chosen))
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from agents.core.structured import Count, Text
 from agents.core.temperature import draw_actions
-from agents.learning.data.lockstep import Lockstep, ManyPlayer, Moves, Player
+from agents.learning.data.lockstep import Lockstep, ManyPlayer, Moves
 from agents.learning.data.positions import RANDOM, Positions, shown_of
 from agents.planning.environment import legal_actions
 from agents.registry import make_agent, make_environment
@@ -137,7 +137,7 @@ class Games:
         self.boards = boards if all(player is not None for player in many) else 1
         if self.boards != boards:
             many = [self._together(agent, env, self.boards, threads) for agent in given]
-        self.players: list[Player] = [
+        self.players: list[SinglePlayer | ManyPlayer] = [
             SinglePlayer(agent, env, name) if player is None else ManyPlayer(player)
             for agent, player, name in zip(given, many, recipe.agents, strict=True)
         ]

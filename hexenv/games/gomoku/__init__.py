@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from hexenv.common.options import OneOf, Within, checks_options
 from hexenv.compiled import compiled
-from hexenv.compiled.bits import ONES, SPREAD, row_and_column, store_bytes
+from hexenv.compiled.bits import ONES, SPREAD, count_bits, row_and_column, store_bytes
 from hexenv.games import base
 from hexenv.games.base import DRAW, EMPTY, IN_PLAY, NO_ACTION, Actions, Cells, State
 from hexenv.games.gomoku import renju
@@ -79,7 +79,9 @@ class Gomoku(NamedTuple):
     cell_of = base.cell_of
     cells_of_action = base.cells_of_action
     num_cells = base.num_cells
+    next_actions = base.drop_played
     random_action = base.draw_cell
+    why_illegal = base.why_illegal
     observe = base.observe
     count_plies = base.count_plies
 
@@ -176,11 +178,7 @@ class Gomoku(NamedTuple):
             line = line_through(direction, row, column)
             bit = row if right == 0 else column
             around = (int(lines[line]) << reach >> bit) & ((1 << (2 * reach + 1)) - 1)
-            stones = 0
-            while around:
-                around &= around - 1
-                stones += 1
-            if stones < reach:
+            if count_bits(around) < reach:
                 continue
             for step in range(-reach, reach + 1):
                 to_row, to_column = row + step * down, column + step * right
@@ -270,9 +268,6 @@ class Gomoku(NamedTuple):
                 count += 1
         return count
 
-    def next_actions(self, state: State, actions: Actions, count: int, played: int) -> int:
-        return base.drop_played(self, state, actions, count, played)
-
     def legal_mask(self, state: State, owners: Cells, out: NDArray[np.int8]) -> None:
         base.legal_mask(self, state, owners, out)
         if self.has_barred(state):
@@ -321,9 +316,6 @@ class Gomoku(NamedTuple):
     def parse_action(self, text: str) -> int:
         row, column = base.parse_cell(text, self.rows, self.columns)
         return (self.rows - 1 - row) * self.columns + column
-
-    def why_illegal(self, state: State, action: int) -> str:
-        return f"{self.action_text(action)} is taken"
 
     def labels(self) -> tuple[list[str], list[str]]:
         return base.column_letters(self.columns), [str(row) for row in range(self.rows, 0, -1)]
