@@ -105,9 +105,10 @@ class RandomOpenings:
             if usable >= DRAWS_FOR_NEW:
                 break
         if not self._found:
+            where = "" if self._middle is None else f" within {self._middle} of the middle"
             raise ValueError(
-                f"expected an opening of {self._plies} plies after which the game goes on and the "
-                "next player cannot win at once, found none"
+                f"expected an opening of {self._plies} plies{where} after which the game goes on "
+                "and the next player cannot win at once, found none"
             )
         return None
 

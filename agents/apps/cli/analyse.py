@@ -35,7 +35,7 @@ DEFAULT_AGENT: Final = "uct:seconds=1"
 @click.option("--ply", type=click.IntRange(0), help="With FILE: only the position at this ply.")
 @click.option("--seconds", type=float, help="Seconds for each position.")
 @click.option("--simulations", type=int, help="Simulations for each position.")
-@click.option("--lines", type=click.IntRange(1), default=3, help="How many moves to list.")
+@click.option("--lines", type=click.IntRange(1), default=3, help="The most moves to list.")
 @json_option
 @click.option("--stdin", "is_engine", is_flag=True, help="Answer queries on standard input.")
 @click.option(

@@ -22,9 +22,13 @@ from agents.core.files import expect_distinct, expect_writable, write_text
 @click.argument("agent")
 @click.option("--plies", type=click.IntRange(1), help="Of an opening.  [default: 2]")
 @click.option("--count", type=click.IntRange(1), help="Openings to be drawn.  [default: 100]")
-@click.option("--games", type=click.IntRange(2), help="Of each opening.  [default: 20]")
+@click.option("--games", type=click.IntRange(2), help="Of each, an even number.  [default: 20]")
 @click.option("--ask", is_flag=True, help="Ask AGENT what it expects, in place of games.")
-@click.option("--middle", type=click.IntRange(0), help="Draw cells at most so far from the middle.")
+@click.option(
+    "--middle",
+    type=click.IntRange(0),
+    help="Draw cells at most so many rows and columns from the middle.",
+)
 @click.option(
     "--openings", "listed", type=click.Path(), help="File with openings, in place of random ones."
 )
@@ -66,7 +70,7 @@ def openings(
     with shared.interruptible(kept), shared.clear_errors(), shared.plain_bar(as_json) as bar:
         expect_distinct(to, results, listed)
         if to is not None:
-            expect_writable("to", to)
+            expect_writable("--to", to)
         if listed is None:
             texts = drawn_openings(game, options, plies, count, seed, middle)
         else:
@@ -88,7 +92,9 @@ def openings(
             _write(to, about, balanced)
     _show(found, balanced, as_json)
     if to is not None and not balanced:
-        raise click.ClickException(f"expected a balanced opening for {to}, found none")
+        raise click.ClickException(
+            f"expected a balanced opening for {to}, found none of {len(found)} (more may have one)"
+        )
 
 
 def _write(to: str, about: list[str | int], balanced: list[ScoredOpening]) -> None:
