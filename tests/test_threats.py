@@ -17,6 +17,7 @@ from agents.knowledge.gomoku.threat_search import (
 from agents.knowledge.gomoku.threats import (
     ThreatSolver,
     compiled_fours,
+    is_winning_line,
     vcf,
     vct,
 )
@@ -756,3 +757,22 @@ def test_tictactoe_is_three_in_a_row():
     raw = env.unwrapped
     state = notation.from_cells(rules, base.cell_owners(raw.game, raw.state), 0)
     assert is_won_by_fours(rules, state, line)
+
+
+@pytest.mark.compiled
+def test_a_line_that_is_no_forced_win_does_not_pass():
+    rules = gomoku.new(9)
+    state = notation.play(rules, notation.parse_moves(rules, "e5 a1 f5 b1 g5 c9"))
+    good = notation.parse_moves(rules, "h5 d5 i5")
+
+    def holds(line, only_fours=True):
+        legal = np.empty(81, np.int32)
+        return is_winning_line(rules, base.clone(rules, state), np.array(line), only_fours, legal)
+
+    assert holds(good)
+    assert holds(good, only_fours=False)
+    for moves in ("h5 d6 i5", "h5 d5", "h5 h5 i5", "a9 d5 h5", "h5 d5 i6", "a9"):
+        assert not holds([rules.parse_action(move) for move in moves.split()])
+    search = ThreatSolver(board.new(rules), JIT)
+    with pytest.raises(RuntimeError, match="'h5', 'd6', 'i5'"):
+        search._check(state, [rules.parse_action(move) for move in ("h5", "d6", "i5")], True)

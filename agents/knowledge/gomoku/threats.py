@@ -12,9 +12,12 @@ Examples:
 import time
 from typing import Annotated, Any, Final, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from agents.core.budget import Pace
 from agents.core.options import Seconds
-from agents.knowledge.gomoku.board import PatternGame
+from agents.knowledge.gomoku.board import PatternGame, plain_state
 from agents.knowledge.gomoku.threat_search import (
     MOST_THREATS,
     NO_WIN,
@@ -26,8 +29,9 @@ from agents.knowledge.gomoku.view import pattern_view
 from agents.planning.environment import check_in_play
 from agents.planning.view import Route, planner_view
 from hexenv.common.options import Within, checks_options
-from hexenv.compiled import CompiledFunction
-from hexenv.games.base import State
+from hexenv.compiled import CompiledFunction, kernel
+from hexenv.games import base
+from hexenv.games.base import EMPTY, IN_PLAY, State
 
 __all__ = ["ThreatSolver", "vcf", "vct"]
 
@@ -116,11 +120,14 @@ class ThreatSolver:
         self._search = new_threat_search(game, memory)
         self.is_settled = False
         state = game.start[0]
-        self._fours, self._threats = search_fours, search_threats
+        self._fours, self._threats, self._holds = search_fours, search_threats, is_winning_line
         if compiles:
             search = self._search
             self._fours = compiled_fours.specialise(game, state, search.fours, 1, True)
             self._threats = compiled_threats.specialise(game, state, search, 1, 1, 1, True)
+            legal = np.empty(game.num_actions(), np.int32)
+            arguments = (game.rules, base.new_state(game.rules), legal, True, legal)
+            self._holds = compiled_is_winning_line.specialise(*arguments)
 
     @property
     def nodes(self) -> int:
@@ -130,7 +137,7 @@ class ThreatSolver:
     def solve(
         self, state: State, depth: int = 0, nodes: int = 1_000_000, seconds: float | None = None
     ) -> list[int] | None:
-        """A winning line of the player to move; None if none was found.
+        """A winning line of the player to move, checked by playing it; None if none was found.
 
         `depth` is how many threats besides fours deep to search; 0: only fours.
         """
@@ -151,6 +158,7 @@ class ThreatSolver:
             if found > 0:
                 found_line = self._search.fours.line if limit == 0 else self._search.lines[0]
                 line: list[int] = found_line[:found].tolist()
+                self._check(state, line, limit == 0)
                 return line
             if is_over or (found == NO_WIN and limit > 0):
                 break
@@ -171,3 +179,48 @@ class ThreatSolver:
             if paused[0] < 0 or self.nodes >= end or pace.is_over:
                 return found
             begins = False
+
+    def _check(self, state: State, line: list[int], only_fours: bool) -> None:
+        """Play a line; RuntimeError if it is no forced win (a bug in the search)."""
+        rules, position = self.game.rules, plain_state(self.game, state)
+        legal = np.empty(rules.num_actions(), np.int32)
+        arguments = (rules, position, np.array(line, np.int32), only_fours, legal)
+        if not self._holds(*arguments):
+            moves = [rules.action_text(action) for action in line]
+            raise RuntimeError(f"expected a forced win, got {moves}")
+
+
+@kernel
+def is_winning_line(
+    rules: Any, state: State, line: NDArray[np.int32], only_fours: bool, legal: NDArray[np.int32]
+) -> bool:
+    """Whether a line, the attacker's move first, is legal and wins; the state is overwritten.
+
+    With `only_fours` every attack but the last must be a four whose only answer is the next move.
+    """
+    attacker = rules.to_play(state)
+    for number in range(len(line)):
+        action = int(line[number])
+        count = rules.legal_actions(state, legal)
+        is_legal = False
+        for i in range(count):
+            is_legal |= legal[i] == action
+            if number % 2 == 1 and only_fours and rules.wins_at(state, 1 - attacker, int(legal[i])):
+                return False
+        if not is_legal:
+            return False
+        if number % 2 == 1 and only_fours and not rules.wins_at(state, attacker, action):
+            return False
+        rules.step(state, action)
+    if state.winner != IN_PLAY or not only_fours:
+        return len(line) % 2 == 1 and state.winner in (attacker, IN_PLAY)
+    if attacker == 0:
+        return False
+    for cell in range(rules.num_actions()):  # a four that black may not answer
+        is_empty = rules.owner(state, cell) == EMPTY
+        if is_empty and rules.wins_at(state, attacker, cell) and rules.is_forbidden(state, cell):
+            return True
+    return False
+
+
+compiled_is_winning_line: Final = CompiledFunction(is_winning_line, "threats")
