@@ -89,7 +89,7 @@ def progress_bar(is_off: bool, *counts: ProgressColumn) -> Progress:
 
 
 def plain_bar(is_off: bool) -> Progress:
-    """The same as rich has it, without figures."""
+    """A progress bar on standard error, with the columns that rich gives it."""
     return Progress(console=Console(stderr=True), disable=is_off)
 
 
